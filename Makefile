@@ -1,0 +1,40 @@
+# A fresh machine needs Python 3.11+, make and a package index: `make demo` and `make test` do the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+PYTEST ?= $(BIN)/python -m pytest
+.PHONY: setup test check crash demo bench upstream-langgraph clean
+
+test: setup
+	$(PYTEST)
+
+setup: .venv/ready
+.venv/ready: pyproject.toml $(wildcard integrations/*/pyproject.toml) constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) --upgrade 'pip>=25.3'
+	$(PIP) -c constraints.txt --build-constraint constraints.txt --group dev $(addprefix -e ./,. $(wildcard integrations/*))
+	touch $@
+
+check: setup
+	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/typos
+	$(BIN)/coverage erase
+	$(MAKE) test PYTEST="$(BIN)/coverage run -m pytest"
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report
+
+crash: setup
+	$(PYTEST) tests/crash
+
+demo: setup
+	$(BIN)/python examples/recovery/demo.py
+
+bench: setup
+	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python $$script || exit 1; done
+
+upstream-langgraph: setup # UPSTREAM_TESTS=<folder holding LangGraph's test_tool_node.py> uses those instead of fetching them
+	$(BIN)/python tests/upstream/run.py $(UPSTREAM_TESTS)
+
+clean:
+	rm -rf .venv .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -1,0 +1,167 @@
+"""Open question → interrupt with its own id; answer by id, or the one bare answer that can be meant → decision."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Interrupt
+
+from agent_adapter.exec.integration import (
+    Answer,
+    CallId,
+    Decision,
+    Ledger,
+    NotSealable,
+    Question,
+    decode,
+    digest,
+    encode,
+    read_answers,
+)
+from agent_adapter_langgraph._compat import RESUME_MAP, bare_answer, take_bare_answer
+from agent_adapter_langgraph._identity import Visit, stable_hash
+from agent_adapter_langgraph._messages import MESSAGES
+
+UNREADABLE = "unreadable"
+BY_ID = "answer by interrupt id (Command(resume={id: answer})), or name the request"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What people said to the open questions of one task.
+
+    Attributes:
+        decisions: by question id.
+        bare: a digest of the answer without a name that is around, empty when there is none.
+        note: why an answer that is around decided nothing, for whoever is asked again.
+    """
+
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    bare: str = ""
+    note: str = ""
+
+
+class Parked(GraphInterrupt):
+    """The pause of a task whose calls wait for a person."""
+
+    def __init__(self, questions: Sequence[Question], note: str = "", others: Sequence[Interrupt] = ()) -> None:
+        super().__init__((*interrupts_of(questions, note), *others))
+        self.questions = tuple(questions)
+
+
+def interrupts_of(questions: Sequence[Question], note: str = "") -> list[Interrupt]:
+    """One interrupt for all calls in doubt together, and one for each tool that itself asks."""
+    doubts, bodies = _split(questions)
+    found = [Interrupt(value=_request(doubts, note), id=_id(doubts))] if doubts else []
+    return found + [Interrupt(value=_payload(q), id=q.id, response_schema=q.schema) for q in bodies]
+
+
+async def read(ledger: Ledger, visit: Visit, calls: Sequence[CallId]) -> Answers:
+    """The decisions that the answers around this visit make for these calls, the calls of one task."""
+    named: Mapping[str, Any] = visit.configurable.get(RESUME_MAP) or {}
+    value = bare_answer(visit.configurable)
+    bare = _bare_digest(value)
+    if not named and value is None:
+        return Answers()
+    questions = [question for call in calls if (question := await ledger.open_question(call)) is not None]
+    doubts, bodies = _split(questions)
+    decisions: dict[str, Decision] = {q.id: Answer(named[q.id]) for q in bodies if q.id in named}
+    note = ""
+    if doubts and _id(doubts) in named:
+        read = read_answers(named[_id(doubts)], doubts)
+        decisions.update(read)
+        note = "" if read else "the answer was not understood, or did not fit these requests; nothing was decided"
+    if value is not None and questions and not decisions:
+        if not _shown_alone(questions, await _open(ledger, calls), bare):
+            return Answers(decisions, bare, note or f"a bare answer may be meant for another question: {BY_ID}")
+        read = {q.id: Answer(value) for q in bodies} or read_answers(value, doubts)
+        if not read:
+            return Answers(decisions, bare, "the answer was not understood; nothing was decided")
+        if not await _use(ledger, visit, calls[0], bare, questions):
+            return Answers(decisions, bare, f"this bare answer was already used for another question: {BY_ID}")
+        take_bare_answer(visit.configurable)
+        decisions.update(read)
+    return Answers(decisions, bare, note)
+
+
+def bare_digest(visit: Visit) -> str:
+    """A digest of the bare answer that is around in this visit, empty when there is none."""
+    return _bare_digest(bare_answer(visit.configurable))
+
+
+def storable(payload: Any) -> Any:
+    """What a tool asks, encoded for the record; what cannot be stored is only named by its type."""
+    try:
+        encoded = encode(payload)
+        decode(encoded, known=MESSAGES)
+    except NotSealable as refused:
+        return {"note": f"the tool asked with a value that cannot be stored ({refused})"}
+    return encoded
+
+
+def _split(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    return [q for q in questions if q.cause != "body"], [q for q in questions if q.cause == "body"]
+
+
+def _id(doubts: Sequence[Question]) -> str:
+    return doubts[0].id if len(doubts) == 1 else stable_hash("together", *sorted(q.id for q in doubts))[:32]
+
+
+def _request(doubts: Sequence[Question], note: str) -> dict[str, Any]:
+    """The ecosystem's human-in-the-loop request, with the names that tie each answer to its call."""
+    request: dict[str, Any] = {
+        "action_requests": [
+            {"name": q.tool, "args": q.arguments if isinstance(q.arguments, dict) else {}, "description": q.describe()}
+            for q in doubts
+        ],
+        "review_configs": [
+            {"action_name": name, "allowed_decisions": ["approve", "respond", "reject"]}
+            for name in dict.fromkeys(q.tool for q in doubts)
+        ],
+        "tool_call_ids": [q.call_id for q in doubts],
+        "request_ids": [q.request_id for q in doubts],
+        "causes": [q.cause for q in doubts],
+        "owner_known_dead": [q.owner_known_dead for q in doubts],
+    }
+    return {**request, "note": note} if note else request
+
+
+def _payload(question: Question) -> Any:
+    return decode(question.payload, known=MESSAGES)
+
+
+def _shown_alone(questions: Sequence[Question], open_ids: frozenset[str], bare: str) -> bool:
+    """Whether exactly one interrupt is open in the task, was stored before this pass, and this answer came after it."""
+    doubts, bodies = _split(questions)
+    one = len(bodies) + bool(doubts) == 1 and open_ids == {q.id for q in questions}
+    return one and bare != UNREADABLE and all(q.asked_with != bare for q in questions)
+
+
+async def _open(ledger: Ledger, calls: Sequence[CallId]) -> frozenset[str]:
+    return frozenset().union(*[await ledger.open_questions(call.run, call.scope) for call in calls])
+
+
+async def _use(ledger: Ledger, visit: Visit, call: CallId, bare: str, questions: Sequence[Question]) -> bool:
+    """Use the bare answer up: LangGraph keeps it with the checkpoint, and one answer answers one question."""
+    checkpoints: Mapping[str, str] = visit.configurable.get("checkpoint_map") or {}
+    root = checkpoints.get("", visit.namespace)
+    used = CallId(
+        run=f"lg-{stable_hash('bare', visit.thread, root)}",
+        name=visit.listing,
+        key=bare[:32],
+        call_id="",
+        tool="bare-answer",
+        digest=bare,
+        scope="",
+    )
+    return await ledger.use_once(used, ",".join(sorted(q.id for q in questions)))
+
+
+def _bare_digest(value: Any) -> str:
+    if value is None:
+        return ""
+    try:
+        return digest(encode(value))
+    except NotSealable:
+        return UNREADABLE

@@ -1,0 +1,117 @@
+"""The only file that names unstable LangGraph symbols: what a task's config holds, and a self-check of what we build on.
+
+LangGraph hands answers to `interrupt()` by position and keeps a bare answer for whatever asks next. Our questions carry
+their own ids, so we read answers where LangGraph puts them: the resume map (answers by id) and the scratchpad (a bare one).
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tools import BaseTool
+from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+from langgraph.prebuilt.tool_node import ToolNode as StockToolNode
+from langgraph.prebuilt.tool_node import _get_all_injected_args
+
+RESUME_MAP = "__pregel_resume_map"
+SCRATCHPAD = "__pregel_scratchpad"
+SEND = "__pregel_send"
+READ = "__pregel_read"
+DURABILITY = "__pregel_durability"
+RESUME = "__resume__"
+
+__all__ = [
+    "CONFIG_KEY_CHECKPOINTER",
+    "DURABILITY",
+    "RESUME_MAP",
+    "BodyScope",
+    "StockToolNode",
+    "bare_answer",
+    "child_config",
+    "injected_names",
+    "state_messages",
+    "take_bare_answer",
+]
+
+
+def child_config() -> RunnableConfig | None:
+    """The config of the graph task that is running, None outside of one."""
+    return var_child_runnable_config.get()
+
+
+def bare_answer(configurable: Mapping[str, Any]) -> Any:
+    """The answer without a name that LangGraph would hand to whatever asks next, None when there is none; it stays there."""
+    scratchpad = configurable.get(SCRATCHPAD)
+    return None if scratchpad is None else scratchpad.get_null_resume(False)
+
+
+def take_bare_answer(configurable: Mapping[str, Any]) -> None:
+    """Use the answer up in this process, so that no `interrupt()` of this run is given it too."""
+    configurable[SCRATCHPAD].get_null_resume(True)
+
+
+def injected_names(tool: BaseTool) -> frozenset[str]:
+    """The parameters that ToolNode fills in and the model never sees."""
+    return frozenset(_get_all_injected_args(tool).all_injected_keys) | {"run_manager", "callbacks"}
+
+
+class BodyScope:
+    """A tool body's own place to ask: its own answers and counters, whatever its siblings in the same task do.
+
+    Attributes:
+        asked: the body itself has reached an `interrupt()` that has no answer yet.
+    """
+
+    def __init__(self, answers: Sequence[Any], position: int) -> None:
+        self.asked = False
+        self._answers = list(answers)
+        self._position = position
+
+    def enter(self, config: RunnableConfig) -> RunnableConfig:
+        """The config to run the body with; the same config when it is not a graph task's."""
+        configurable = config.get("configurable") or {}
+        scratchpad = configurable.get(SCRATCHPAD)
+        if scratchpad is None:
+            return config
+        namespace = configurable.get("checkpoint_ns")
+        outer: Callable[[bool], Any] = scratchpad.get_null_resume
+
+        def bare(consume: bool = False) -> Any:  # noqa: FBT001, FBT002 - LangGraph's signature
+            current = (child_config() or {}).get("configurable", {}).get("checkpoint_ns")
+            if current != namespace:
+                return outer(consume)  # a graph inside the body: its own questions keep LangGraph's rules
+            self.asked = True
+            return None
+
+        own = dataclasses.replace(
+            scratchpad,
+            resume=self._answers,
+            interrupt_counter=itertools.count().__next__,
+            # Graphs inside sibling bodies of one task must not share a namespace.
+            subgraph_counter=itertools.count(self._position * 1000).__next__,
+            get_null_resume=bare,
+        )
+        send = configurable.get(SEND)
+
+        def send_without_answers(writes: Sequence[tuple[str, Any]]) -> None:
+            # LangGraph would store the body's answers as the task's, for whoever asks first next time.
+            if kept := [write for write in writes if write[0] != RESUME]:
+                assert send is not None  # noqa: S101 - present wherever a scratchpad is
+                send(kept)
+
+        return {**config, "configurable": {**configurable, SCRATCHPAD: own, SEND: send_without_answers}}
+
+
+def state_messages(config: RunnableConfig) -> list[Any]:
+    """The messages in the state of the graph whose task this is; empty when it has none or does not say."""
+    read = (config.get("configurable") or {}).get(READ)
+    if read is None:
+        return []
+    try:
+        found = read("messages", False)
+    except Exception:  # noqa: BLE001 - a graph without that channel
+        return []
+    return list(found) if isinstance(found, list | tuple) else []

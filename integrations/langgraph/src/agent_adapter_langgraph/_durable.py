@@ -1,0 +1,140 @@
+"""DurableTools: one object with the settings, and the ways in for agents, graphs, own nodes and single tools."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from langchain_core.tools import BaseTool
+
+from agent_adapter.errors import ConfigError
+from agent_adapter.exec.checkpoints import CheckpointStore, RunListing, open_store
+from agent_adapter.exec.integration import Ledger
+from agent_adapter.policies import ToolPolicy
+from agent_adapter_langgraph import _repair
+from agent_adapter_langgraph._barrier import Barrier
+from agent_adapter_langgraph._core import Core
+from agent_adapter_langgraph._identity import listing
+from agent_adapter_langgraph._messages import name_of
+from agent_adapter_langgraph._node import durable_node
+from agent_adapter_langgraph._replies import Replies
+from agent_adapter_langgraph._settings import Policies
+from agent_adapter_langgraph._tool_node import DurableToolNode
+from agent_adapter_langgraph._turn import durable_turn
+from agent_adapter_langgraph._wrap import wrap
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import AgentMiddleware
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class DurableTools:
+    """Durable tool calls for LangGraph: a finished call is answered from the record and never runs a second time.
+
+    Args:
+        store: a path or URL, or a checkpoint store that also has `CallClaims`.
+        policies: what a tool does not say about itself, by tool name.
+        checkpoint_key: seals the records; by default the environment's `AGENT_ADAPTER_CHECKPOINT_KEY`, or the store's own.
+        types: classes, beyond messages and what a tool's return annotation reaches, that results may hold.
+        trust_annotations: believe `readOnlyHint` and `idempotentHint` in a tool's metadata; `destructiveHint` always counts.
+        on_fork: what a finished call means on another branch of its thread: `replay` it, `rerun` it there, or `ask`.
+        on_busy: what happens when another live worker is at a call and does not finish in `claim_wait_s`: `conflict` raises
+            `CheckpointConflict`, `ask` lets a person decide although the other worker may still be at it.
+        claim_wait_s: seconds for which such a worker is waited for.
+        barrier_s: seconds for which the checkpointer may take to store the checkpoint that a call stands on.
+        model_replies: keep the model's reply of each turn; without it two workers that answer one pause may double the next turn.
+        streaming: `drop` sends nothing for replayed calls, `mark` sends one custom event each.
+        allow_unsaved: calls in a graph without a checkpointer (and without a run name) run unprotected instead of being
+            refused.
+
+    Raises:
+        ConfigError: a setting has a value that it cannot have.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | CheckpointStore,
+        *,
+        policies: Mapping[str, ToolPolicy] | None = None,
+        checkpoint_key: bytes | str | Sequence[bytes | str] | None = None,
+        types: Sequence[type] = (),
+        trust_annotations: bool = False,
+        on_fork: Literal["replay", "rerun", "ask"] = "replay",
+        on_busy: Literal["conflict", "ask"] = "conflict",
+        claim_wait_s: float = 5.0,
+        barrier_s: float = 3.0,
+        model_replies: bool = True,
+        streaming: Literal["drop", "mark"] = "drop",
+        allow_unsaved: bool = False,
+    ) -> None:
+        _one_of("on_fork", on_fork, ("replay", "rerun", "ask"))
+        _one_of("on_busy", on_busy, ("conflict", "ask"))
+        _one_of("streaming", streaming, ("drop", "mark"))
+        self._store = open_store(store)
+        self._core = Core(
+            Ledger(self._store, checkpoint_key=checkpoint_key, claim_wait_s=claim_wait_s, on_busy=on_busy),
+            barrier=Barrier(wait_s=barrier_s, allow_unsaved=allow_unsaved),
+            policies=Policies(policies or {}, trust_annotations=trust_annotations),
+            types={name_of(kind): kind for kind in types},
+            on_fork=on_fork,
+            streaming=streaming,
+        )
+        self._replies = Replies(self._core) if model_replies else None
+
+    @property
+    def store(self) -> CheckpointStore:
+        """The store that keeps the records."""
+        return self._store
+
+    def tool_node(self, tools: Sequence[Any], **options: Any) -> DurableToolNode:
+        """A `ToolNode(tools, **options)` whose calls are protected."""
+        return DurableToolNode(tools, core=self._core, **options)
+
+    def middleware(self, *inside: "AgentMiddleware[Any, Any, Any]") -> "list[AgentMiddleware[Any, Any, Any]]":
+        """The middleware list for `create_agent`: ours outermost and innermost, `inside` between them.
+
+        `middleware=durable.middleware(HumanInTheLoopMiddleware(…), …)`, or `[*durable.middleware(), …]`.
+
+        Raises:
+            MissingDependency: langchain is not installed.
+        """
+        try:
+            from agent_adapter_langgraph._middleware import DurableReplies, DurableToolCalls
+        except ImportError as error:
+            raise ConfigError("middleware needs langchain: pip install agent-adapter-langgraph[agents]") from error
+        replies = [DurableReplies(self._replies)] if self._replies else []
+        return [DurableToolCalls(self._core), *inside, *replies]
+
+    def turn(self, function: F) -> F:
+        """The model node of a graph: the reply of each turn is kept, and the first one counts for every worker."""
+        return durable_turn(function, self._replies) if self._replies else function
+
+    def wrap(self, tools: Sequence[Any]) -> list[BaseTool]:
+        """Copies of the tools that are protected wherever they are invoked inside a graph."""
+        return wrap(tools, self._core)
+
+    def node(self, function: F) -> F:
+        """An own node: every executor call and every wrapped tool inside it is protected."""
+        return durable_node(function, self._core)
+
+    async def repair(self, state: Any, thread_id: str) -> list[Any]:
+        """The state's messages with exactly one answer for every call: the recorded one, or an honest word on what is known."""
+        return await _repair.repair(self._core, state, thread_id)
+
+    async def delete_thread(self, thread_id: str) -> int:
+        """How many of the thread's records were deleted; call it where the checkpointer's thread is deleted."""
+        return await _repair.delete_runs(self._listing(), self._store, listing(thread_id))
+
+    async def prune(self, older_than_s: float) -> int:
+        """How many records were deleted: of finished calls only, last begun at least so long ago. What waits stays."""
+        return await _repair.prune(self._core.ledger, self._listing(), self._store, older_than_s)
+
+    def _listing(self) -> RunListing:
+        if not isinstance(self._store, RunListing):
+            raise ConfigError(f"{type(self._store).__name__} cannot list its runs (the RunListing protocol)")
+        return self._store
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"{name} is one of {', '.join(allowed)}, not {value!r}")

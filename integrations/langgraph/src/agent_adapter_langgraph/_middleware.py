@@ -1,0 +1,73 @@
+"""`create_agent` middleware: the outermost part answers tool calls from the record, the innermost keeps model replies."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langgraph.prebuilt.tool_node import ToolCallRequest
+
+from agent_adapter_langgraph._approval import Answers
+from agent_adapter_langgraph._core import Core, ToolUse
+from agent_adapter_langgraph._drive import Call, in_sync
+from agent_adapter_langgraph._identity import CallId, Visit, messages_of
+from agent_adapter_langgraph._replies import Replies
+from agent_adapter_langgraph._tool_node import probed
+
+
+class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
+    """Belongs first in the list: everything that other middleware does around a finished call is not done again."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__()
+        self._core = core
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """The call's result: from the record, or through the handler with a probe before the tool."""
+        found = self._identify(request)
+        if found is None:
+            return handler(request)
+        visit, use, name = found
+        self._core.barrier.wait(visit)
+        call = self._call(visit, use, name, in_sync(self._core.answers(visit, [name])))
+        return self._core.drive.run(call, lambda running: handler(probed(request, running)))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """As `wrap_tool_call`."""
+        found = self._identify(request)
+        if found is None:
+            return await handler(request)
+        visit, use, name = found
+        await self._core.barrier.await_(visit)
+        call = self._call(visit, use, name, await self._core.answers(visit, [name]))
+        return await self._core.drive.arun(call, lambda running: handler(probed(request, running)))
+
+    def _identify(self, request: ToolCallRequest) -> tuple[Visit, ToolUse, CallId] | None:
+        visit = self._core.visit(request.runtime.config)
+        wanted = request.tool_call
+        use = ToolUse(request.tool, wanted["name"], wanted["id"], wanted["args"])
+        if not self._core.protects(visit, use):
+            return None
+        return visit, use, self._core.identify(visit, use, messages_of(request.state))
+
+    def _call(self, visit: Visit, use: ToolUse, name: CallId, answers: Answers) -> Call:
+        return self._core.call(visit, use, name, answers)
+
+
+class DurableReplies(AgentMiddleware[Any, Any, Any]):
+    """Belongs last in the list: it keeps what the model itself replied, and other middleware sees it as if fresh."""
+
+    def __init__(self, replies: Replies) -> None:
+        super().__init__()
+        self._replies = replies
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """The turn's reply: the one that was kept first, or the model's."""
+        return self._replies.agent(request, handler)
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """As `wrap_model_call`."""
+        return await self._replies.aagent(request, handler)
+
+

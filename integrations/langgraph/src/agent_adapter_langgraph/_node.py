@@ -1,0 +1,168 @@
+"""Own nodes: every executor call and every wrapped tool inside a durable node is protected."""
+
+import functools
+import inspect
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
+
+from agent_adapter.calls import ToolResult
+from agent_adapter.errors import NotSealable
+from agent_adapter.exec.integration import (
+    Attempt,
+    ClaimLost,
+    Replay,
+    Slot,
+    from_entry,
+    make_journal,
+    visit_scope,
+)
+from agent_adapter_langgraph._approval import Answers
+from agent_adapter_langgraph._core import Core
+from agent_adapter_langgraph._drive import in_sync, outward
+from agent_adapter_langgraph._identity import CallId, NodeScope, Visit, visit_call
+from agent_adapter_langgraph._wrap import node_scope
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def durable_node(function: F, core: Core) -> F:
+    """The node with a journal around it; its signature, and so what LangGraph injects, stays the same."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def anode(*args: Any, **kwargs: Any) -> Any:
+            visit = core.visit(get_config())
+            if not core.barrier.protects(visit):
+                return await function(*args, **kwargs)
+            await core.barrier.await_(visit)
+            observer = LedgerObserver(core, visit)
+            with observer.scope():
+                try:
+                    return await function(*args, **kwargs)
+                except BaseException as error:
+                    await observer.close(error)
+                    raise
+
+        return anode  # type: ignore[return-value]  # same signature, by functools.wraps
+
+    @functools.wraps(function)
+    def node(*args: Any, **kwargs: Any) -> Any:
+        visit = core.visit(get_config())
+        if not core.barrier.protects(visit):
+            return function(*args, **kwargs)
+        core.barrier.wait(visit)
+        observer = LedgerObserver(core, visit)
+        with observer.scope():
+            try:
+                return function(*args, **kwargs)
+            except BaseException as error:
+                in_sync(observer.close(error))
+                raise
+
+    return node  # type: ignore[return-value]  # same signature, by functools.wraps
+
+
+class LedgerObserver:
+    """Tells the ledger of every call that the journal of one node claims, and answers those that are recorded."""
+
+    def __init__(self, core: Core, visit: Visit) -> None:
+        self._core = core
+        self._visit = visit
+        self._scope = NodeScope(visit.namespace, uuid.uuid4().hex)
+        self._open: dict[int, tuple[Slot, Attempt]] = {}
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Where executor calls are journaled and wrapped tools are counted by this node."""
+        journal = make_journal(observer=self)
+        token = node_scope.set(self._scope)
+        try:
+            with visit_scope(None, journal):
+                yield
+        finally:
+            node_scope.reset(token)
+            journal.close()
+
+    async def started(self, slot: Slot) -> ToolResult | None:
+        """The recorded result, or None once it is stored that the body begins."""
+        if slot.result is not None:
+            return None
+        if slot.digest is None:
+            raise outward(
+                NotSealable("$", slot.tool, "was called with arguments that have no exact stored form; nothing ran")
+            )
+        call = self._identify(slot)
+        answers: Answers = await self._core.answers(self._visit, [call])
+        while True:
+            try:
+                entered = await self._core.ledger.enter(
+                    call,
+                    policy=slot.policy,
+                    answers=answers.decisions,
+                    on_fork=self._core.on_fork,
+                    bare=answers.bare,
+                )
+                if isinstance(entered, Replay):
+                    return _result(slot, entered.outcome)
+                await entered.start(slot.arguments)
+            except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
+                if isinstance(error, ClaimLost):
+                    continue
+                refused = outward(error, answers.note)
+            else:
+                slot.idempotency_key = entered.idempotency_key
+                self._open[id(slot)] = (slot, entered)
+                return None
+            raise refused
+
+    async def settle(self, slot: Slot, result: ToolResult) -> None:
+        """Record how the call ended."""
+        _, attempt = self._open.pop(id(slot), (slot, None))
+        if attempt is None:
+            return
+        try:
+            if isinstance(slot.kept, dict) and "unrecordable" not in slot.kept:
+                await attempt.finish({"kind": "journaled", "entry": slot.kept})
+            elif result.status == "cancelled":
+                await attempt.fail("cancelled", result.cause or RuntimeError("cancelled"))
+            else:
+                await attempt.unrecordable(str(slot.kept))
+        except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
+            refused = outward(error)
+        else:
+            return
+        finally:
+            attempt.land()
+        raise refused
+
+    async def close(self, error: BaseException) -> None:
+        """The node ends with an error while calls are open: those that pause are entered again, the others are in doubt."""
+        for _, attempt in list(self._open.values()):
+            try:
+                if isinstance(error, GraphInterrupt):
+                    await attempt.contain()
+                else:
+                    await attempt.fail("cancelled", error)
+            finally:
+                attempt.land()
+        self._open.clear()
+
+    def _identify(self, slot: Slot) -> CallId:
+        # The journal's key already counts equal calls, in the order of the node's code.
+        return visit_call(self._visit, slot.tool, slot.key, slot.arguments, scope=self._scope)
+
+
+def _result(slot: Slot, outcome: Any) -> ToolResult:
+    """The recorded outcome as the executor's result."""
+    if outcome["kind"] == "journaled":
+        return from_entry(outcome["entry"], slot.tool, slot.returns, None)
+    if outcome["happened"]:
+        return from_entry({"value": outcome["value"]}, slot.tool, slot.returns, None)
+    reason = outcome["value"] or "a person decided that this call is not run"
+    error = {"kind": "denied", "type": "DoNotRun", "message": reason}
+    return from_entry({"status": "denied", "error": error}, slot.tool, slot.returns, None)

@@ -1,0 +1,134 @@
+"""A stand-in for a tool that stores `started` right before the body, whatever middleware stands in between.
+
+The record is written here and not where the call enters, so that a pause or a refusal inside leaves no doubt, and a person
+who decides about a call in doubt is shown the arguments that were really used (after an edit, for example).
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolRuntime
+
+from agent_adapter_langgraph._compat import child_config, injected_names
+
+
+class Recorded(NamedTuple):
+    """What a body returned that is not run a second time."""
+
+    output: Any
+
+
+class Body(Protocol):
+    """What a probe tells about the body that it stands before."""
+
+    def begin(self, arguments: dict[str, Any]) -> "Recorded | None":
+        """Told before the body begins, in its thread; what the body returned before, if it must not run again."""
+
+    async def abegin(self, arguments: dict[str, Any]) -> "Recorded | None":
+        """As `begin`, on a loop."""
+
+    def end(self, output: Any, error: BaseException | None) -> None:
+        """The body is over."""
+
+    def scoped(self, config: RunnableConfig) -> RunnableConfig:
+        """The config to run the body with."""
+
+
+class _Probe(BaseTool):
+    """The behaviour that every probe class puts before its tool's own."""
+
+    def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
+        body, original = _standing(self)
+        given, kwargs = _scoped(body, tool_input, kwargs)
+        if (recorded := body.begin(_visible(original, tool_input))) is not None:
+            return recorded.output
+        output, error = None, None
+        try:
+            output = original.run(given, *args, **kwargs)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            body.end(output, error)
+        return output
+
+    async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
+        body, original = _standing(self)
+        given, kwargs = _scoped(body, tool_input, kwargs)
+        if (recorded := await body.abegin(_visible(original, tool_input))) is not None:
+            return recorded.output
+        output, error = None, None
+        try:
+            output = await original.arun(given, *args, **kwargs)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            body.end(output, error)
+        return output
+
+
+_classes: dict[type[BaseTool], type[BaseTool]] = {}
+
+
+def probe(tool: BaseTool, body: Body) -> BaseTool:
+    """A copy of the tool, of a subclass of its class, that reports to `body` and then runs the tool itself."""
+    kind = type(tool)
+    if kind not in _classes:
+        _classes[kind] = type(kind.__name__, (kind,), {"run": _Probe.run, "arun": _Probe.arun, "__doc__": kind.__doc__})
+    copy = tool.model_copy()
+    object.__setattr__(copy, "__class__", _classes[kind])
+    object.__setattr__(copy, "_agent_adapter_body", body)
+    object.__setattr__(copy, "_agent_adapter_original", tool)
+    return copy
+
+
+def original_of(tool: BaseTool) -> BaseTool:
+    """The tool that a probe stands before; any other tool is its own."""
+    found = getattr(tool, "_agent_adapter_original", tool)
+    return found if isinstance(found, BaseTool) else tool
+
+
+class Probes(list[BaseTool]):
+    """A runtime's list of tools in which every tool is a probe, made when it is taken out."""
+
+    def __init__(self, tools: list[BaseTool], body: Body) -> None:
+        super().__init__(tools)
+        self._body = body
+
+    def __iter__(self) -> Iterator[BaseTool]:
+        return (probe(tool, self._body) for tool in super().__iter__())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Probes(found, self._body) if isinstance(index, slice) else probe(found, self._body)
+
+
+def _standing(tool: Any) -> tuple[Body, BaseTool]:
+    return tool._agent_adapter_body, tool._agent_adapter_original  # noqa: SLF001 - set by `probe`
+
+
+def _visible(tool: BaseTool, tool_input: Any) -> dict[str, Any]:
+    """The arguments that the model gave, without what ToolNode filled in."""
+    if not isinstance(tool_input, dict):
+        return {"input": tool_input}
+    hidden = injected_names(tool)
+    return {name: value for name, value in tool_input.items() if name not in hidden}
+
+
+def _scoped(body: Body, tool_input: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The input and options for the body: with its own place to ask, and its runtime without probes."""
+    config = body.scoped(kwargs.get("config") or child_config() or {})
+    if isinstance(tool_input, dict):
+        tool_input = {name: _plain_runtime(value, config) for name, value in tool_input.items()}
+    return tool_input, {**kwargs, "config": config}
+
+
+def _plain_runtime(value: Any, config: RunnableConfig) -> Any:
+    if not isinstance(value, ToolRuntime):
+        return value
+    # Tools that the body itself calls are calls of their own, not this call once more.
+    return dataclasses.replace(value, config=config, tools=[original_of(tool) for tool in value.tools or ()])

@@ -1,0 +1,48 @@
+"""What a LangChain tool may do, said once: policies by name, MCP hints in its metadata, and what this version refuses."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from agent_adapter.errors import ConfigError
+from agent_adapter.policies import ToolPolicy
+
+# What the bridge acts on today; anything else is refused rather than ignored.
+BUILT = frozenset({"idempotent", "read_only", "reconcile", "did_not_happen", "tags"})
+
+
+class Policies:
+    """The policy of each tool.
+
+    Args:
+        policies: by tool name.
+        trust_annotations: believe a server's `readOnlyHint` and `idempotentHint`.
+
+    Raises:
+        ConfigError: a value is not a `ToolPolicy`, or sets a field that this version does not act on.
+    """
+
+    def __init__(self, policies: Mapping[str, ToolPolicy], *, trust_annotations: bool) -> None:
+        for name, policy in policies.items():
+            if not isinstance(policy, ToolPolicy):
+                raise ConfigError(f"policies[{name!r}] is a ToolPolicy, not {type(policy).__name__}")
+            for field in fields(policy):
+                if field.name not in BUILT and getattr(policy, field.name) != field.default:
+                    raise ConfigError(
+                        f"policies[{name!r}].{field.name} is not supported for LangGraph tools in this version; leave it out"
+                    )
+        self._policies = dict(policies)
+        self._trust = trust_annotations
+
+    def of(self, name: str, tool: BaseTool | None) -> ToolPolicy:
+        """The policy under which calls of this tool run: the one that was set, else what its metadata says, else careful."""
+        if name in self._policies:
+            return self._policies[name]
+        hints: Mapping[str, Any] = getattr(tool, "metadata", None) or {}
+        if not self._trust or hints.get("destructiveHint") is True:
+            return ToolPolicy()
+        return ToolPolicy(
+            read_only=hints.get("readOnlyHint") is True, idempotent=hints.get("idempotentHint") is True
+        )

@@ -1,0 +1,217 @@
+"""The drop-in ToolNode: every call of one model message is protected, and all questions are raised together at the end."""
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
+
+from agent_adapter_langgraph._approval import Answers, Parked
+from agent_adapter_langgraph._compat import StockToolNode
+from agent_adapter_langgraph._core import Core, ToolUse
+from agent_adapter_langgraph._drive import Call, Running, in_sync
+from agent_adapter_langgraph._handoff import with_siblings
+from agent_adapter_langgraph._identity import CallId, Visit, get, messages_of, stable_hash
+from agent_adapter_langgraph._probe import Probes, original_of, probe
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """A call that ended with an exception, kept until its siblings have ended too."""
+
+    error: Exception
+
+
+@dataclass
+class _Batch:
+    """The calls of one model message in one execution of the node."""
+
+    visit: Visit
+    uses: list[ToolUse]
+    calls: dict[int, CallId]
+    messages: list[Any]
+    # The model's message with repaired call ids, when they had to be repaired.
+    corrected: AIMessage | None = None
+    answers: Answers | None = None
+
+
+_batch: ContextVar[_Batch | None] = ContextVar("agent_adapter_batch", default=None)
+
+
+class DurableToolNode(StockToolNode):
+    """A ToolNode whose finished calls are answered from the record."""
+
+    def __init__(self, tools: Sequence[Any], *, core: Core, **options: Any) -> None:
+        self._core = core
+        super().__init__([_unwrapped(tool) for tool in tools], **options)
+
+    def _func(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's signature
+        batch = self._gather(input, config)
+        if batch.calls:
+            self._core.barrier.wait(batch.visit)
+            batch.answers = in_sync(self._core.answers(batch.visit, list(batch.calls.values())))
+        token = _batch.set(batch)
+        try:
+            return super()._func(input, config, runtime)
+        finally:
+            _batch.reset(token)
+
+    async def _afunc(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's signature
+        batch = self._gather(input, config)
+        if batch.calls:
+            await self._core.barrier.await_(batch.visit)
+            batch.answers = await self._core.answers(batch.visit, list(batch.calls.values()))
+        token = _batch.set(batch)
+        try:
+            return await super()._afunc(input, config, runtime)
+        finally:
+            _batch.reset(token)
+
+    def _gather(self, given: Any, config: RunnableConfig) -> _Batch:
+        """Which calls this execution makes, each with its record's place."""
+        visit = self._core.visit(config)
+        calls, _ = super()._parse_input(given)
+        messages = messages_of(self._extract_state(given, config), self._messages_key)
+        repaired, message = _repaired(calls, messages)
+        uses = [self._use(call, n, messages) for n, call in enumerate(repaired)]
+        protected = {n: use for n, use in enumerate(uses) if self._core.protects(visit, use)}
+        seen = messages if message is None else [*messages, message]
+        batch = _Batch(visit, uses, {n: self._core.identify(visit, use, seen) for n, use in protected.items()}, messages)
+        batch.corrected = message
+        return batch
+
+    def _use(self, call: Mapping[str, Any], position: int, messages: Sequence[Any]) -> ToolUse:
+        return ToolUse(self.tools_by_name.get(call["name"]), call["name"], call["id"], call["args"], position)
+
+    def _parse_input(self, input: Any) -> Any:  # noqa: A002 - ToolNode's signature
+        calls, input_type = super()._parse_input(input)
+        batch = _batch.get()
+        if batch is None:
+            return calls, input_type
+        return [{**call, "id": use.model_id} for call, use in zip(calls, batch.uses, strict=True)], input_type
+
+    def _run_one(self, call: Any, input_type: Any, tool_runtime: Any) -> Any:
+        try:
+            return super()._run_one(call, input_type, tool_runtime)
+        except Exception as error:  # noqa: BLE001 - raised again when the siblings have ended
+            return _Raised(error)
+
+    async def _arun_one(self, call: Any, input_type: Any, tool_runtime: Any) -> Any:
+        try:
+            return await super()._arun_one(call, input_type, tool_runtime)
+        except Exception as error:  # noqa: BLE001 - raised again when the siblings have ended
+            return _Raised(error)
+
+    def _execute_tool_sync(self, request: ToolCallRequest, input_type: Any, config: RunnableConfig) -> Any:
+        execute = super()._execute_tool_sync
+        call = self._driven(request)
+        if call is None:
+            return execute(request, input_type, config)
+        return self._core.drive.run(call, lambda running: execute(probed(request, running), input_type, config))
+
+    async def _execute_tool_async(self, request: ToolCallRequest, input_type: Any, config: RunnableConfig) -> Any:
+        execute = super()._execute_tool_async
+        call = self._driven(request)
+        if call is None:
+            return await execute(request, input_type, config)
+        return await self._core.drive.arun(call, lambda running: execute(probed(request, running), input_type, config))
+
+    def _driven(self, request: ToolCallRequest) -> Call | None:
+        """The call to drive; None for one that is not protected."""
+        batch = _batch.get()
+        if batch is None or batch.answers is None:
+            return None
+        wanted = request.tool_call
+        for n, use in enumerate(batch.uses):
+            if n in batch.calls and use.model_id == wanted["id"]:
+                use = replace(use, tool=request.tool, name=wanted["name"], arguments=wanted["args"])
+                # A wrapper of the user may have changed the arguments: what is run is what is recorded.
+                name = replace(self._core.identify(batch.visit, use, batch.messages), run=batch.calls[n].run, key=batch.calls[n].key)
+                return self._core.call(batch.visit, use, name, batch.answers)
+        return None
+
+    def _combine_tool_outputs(self, outputs: Any, input_type: Any) -> Any:
+        batch = _batch.get()
+        errors = [output.error for output in outputs if isinstance(output, _Raised)]
+        results = [output for output in outputs if not isinstance(output, _Raised)]
+        _raise_first(errors, batch)
+        turn = batch and (batch.corrected or _turn(batch))
+        if handoffs := [error for error in errors if isinstance(error, ParentCommand)]:
+            raise ParentCommand(with_siblings(handoffs[0].args[0], turn or None, results, self._messages_key))
+        merged = [with_siblings(result, turn or None, results, self._messages_key) for result in results]
+        combined = super()._combine_tool_outputs(merged, input_type)
+        if batch is None or batch.corrected is None or input_type == "tool_calls":
+            return combined
+        return _with_message(combined, batch.corrected, input_type, self._messages_key)
+
+
+def probed(request: ToolCallRequest, running: Running) -> ToolCallRequest:
+    """The request with a probe for its tool, and for every tool that an edit may choose instead."""
+    if request.tool is None:
+        return request
+    runtime = replace(request.runtime, tools=Probes(list(request.runtime.tools or ()), running))
+    return replace(request, tool=probe(original_of(request.tool), running), runtime=runtime)
+
+
+def _unwrapped(tool: Any) -> Any:
+    """A tool that was wrapped for use elsewhere is protected by the node itself here."""
+    return getattr(tool, "_agent_adapter_wrapped", tool)
+
+
+def _raise_first(errors: Sequence[Exception], batch: _Batch | None) -> None:
+    """Raise what has to be raised for these errors: a failure or stop first, then all questions together."""
+    for error in errors:
+        if not isinstance(error, GraphInterrupt | ParentCommand):
+            raise error
+    questions = [question for error in errors if isinstance(error, Parked) for question in error.questions]
+    others = [
+        interrupt
+        for error in errors
+        if isinstance(error, GraphInterrupt) and not isinstance(error, Parked)
+        for interrupt in error.args[0]
+    ]
+    if questions or others:
+        raise Parked(questions, batch.answers.note if batch and batch.answers else "", others)
+
+
+def _repaired(calls: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> tuple[list[dict[str, Any]], AIMessage | None]:
+    """The calls with an id each, and the model's message with those ids when it had to be changed."""
+    ids = [call["id"] for call in calls]
+    if None not in ids and "" not in ids and len(set(ids)) == len(ids):
+        return [dict(call) for call in calls], None
+    message = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+    repaired: list[dict[str, Any]] = []
+    for position, call in enumerate(calls):
+        taken = {other["id"] for other in repaired}
+        name = call["id"]
+        if not name or name in taken:
+            name = f"call-{stable_hash(str(get(message, 'id')), str(position))[:24]}"
+        repaired.append({**call, "id": name})
+    if message is None or len(message.tool_calls) != len(calls):
+        return repaired, None
+    return repaired, message.model_copy(update={"tool_calls": repaired})
+
+
+def _turn(batch: _Batch) -> AIMessage | None:
+    ids = {use.model_id for use in batch.uses}
+    for message in reversed(batch.messages):
+        if isinstance(message, AIMessage) and ids & {call["id"] for call in message.tool_calls}:
+            return message
+    return None
+
+
+def _with_message(combined: Any, message: AIMessage, input_type: str, key: str) -> Any:
+    """The node's output with the repaired model message before everything else."""
+    if isinstance(combined, dict):
+        return {**combined, key: [message, *combined[key]]}
+    if input_type == "list" and not any(isinstance(item, list) for item in combined):
+        return [message, *combined]
+    return [[message] if input_type == "list" else {key: [message]}, *combined]
+
+
+__all__ = ["DurableToolNode", "GraphBubbleUp", "probed"]

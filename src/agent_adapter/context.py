@@ -1,0 +1,26 @@
+"""The run context: who and what a call belongs to, handed to every tool that declares `ctx`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["RunContext"]
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Facts about the run that a tool may need but a model must not choose.
+
+    It is handed on as it is: never validated, never sealed, and no part of a call's identity.
+
+    Attributes:
+        run_id: the durable run, None outside one.
+        user: on whose behalf the run acts.
+        tenant: whose data the run may see.
+        meta: anything else that the application wants its tools to have.
+    """
+
+    run_id: str | None = None
+    user: str | None = None
+    tenant: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)

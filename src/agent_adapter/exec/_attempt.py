@@ -1,0 +1,218 @@
+"""One attempt at a call: `start` before the body, then exactly one of `finish`, `fail`, `pause`, `unrecordable`.
+
+`start` is the claim: the body may begin only after it returned. Every method is one compare-and-set over the record that
+the attempt holds; when that record was replaced meanwhile (a person decided over a worker that was not dead), the late
+outcome is kept beside it and the worker is told to stop.
+"""
+
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent_adapter.errors import ApprovalConflict, CheckpointConflict
+from agent_adapter.exec._entries import CallId, Entry, idempotency_key
+from agent_adapter.exec._flights import Flight
+from agent_adapter.exec._questions import Question
+from agent_adapter.exec.checkpoints import CallRecord
+from agent_adapter.policies import ToolPolicy
+
+if TYPE_CHECKING:
+    from agent_adapter.exec._ledger import Ledger
+
+
+class Asked(Exception):  # noqa: N818 - a signal to the bridge, not an error
+    """Only a person can say what became of a call; the bridge turns this into its framework's pause."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question)
+        self.question = question
+
+
+class ClaimLost(Exception):  # noqa: N818 - a signal to the bridge, not an error
+    """Somebody else claimed the call first; look at it again."""
+
+
+def refuse_other_answer(call: CallId, question: str, answer: Any, standing: Entry) -> None:
+    """Raise when the standing record used another answer to the same question.
+
+    Raises:
+        ApprovalConflict: it did.
+    """
+    used = standing.decision
+    if used and used["question"] == question and used["answer"] != answer:
+        raise ApprovalConflict(
+            f"call {call.call_id!r} of tool {call.tool!r}: question {question} was already answered differently; "
+            "the first answer stands and nothing ran for this one"
+        )
+
+
+def new_nonce() -> str:
+    """128 random bits that make a record unlike every other."""
+    return secrets.token_hex(16)
+
+
+class Attempt:
+    """The right to run one call's body, held until `land`.
+
+    Attributes:
+        call: the call.
+        answers: for a body that asks: the answers it was given so far, encoded, in order.
+        started: the claim is stored: the body may have begun.
+    """
+
+    def __init__(
+        self,
+        ledger: "Ledger",
+        call: CallId,
+        flight: Flight,
+        policy: ToolPolicy,
+        *,
+        bare: str = "",
+        seen: CallRecord | None = None,
+        past: Entry | None = None,
+    ) -> None:
+        self.call = call
+        self.started = False
+        self._ledger = ledger
+        self._flight = flight
+        self._policy = policy
+        self._seen = seen
+        self._past = past
+        self._bare = bare
+        self._entry: Entry | None = None
+        self._stored = False
+        self._repeatable = policy.idempotent or policy.read_only
+        # A repeatable call needs no record before its body; its seed has to be the same without one.
+        self._seed = past.seed if past else "" if self._repeatable else new_nonce()
+
+    @property
+    def answers(self) -> list[Any]:
+        """The encoded answers that the body was given so far."""
+        return list(self._past.answers) if self._past else []
+
+    @property
+    def body_output(self) -> Any:
+        """What the body returned in an earlier attempt whose surroundings did not finish; None when it has to run."""
+        return self._past.outcome if self._past and self._past.container else None
+
+    @property
+    def idempotency_key(self) -> str:
+        """Equal for every attempt of this call, different for every other call."""
+        return idempotency_key(self.call, self._seed)
+
+    async def start(self, arguments: Any) -> None:
+        """Store that the body begins, with the arguments it is really given.
+
+        A second start in one attempt is somebody's retry around the body; it is refused where a repeat may double the
+        effect.
+
+        Raises:
+            ClaimLost: another worker claimed the call first.
+            Asked: the body already ran in this attempt, failed, and may have taken effect.
+            ApprovalConflict: the question that let this attempt in was answered differently by somebody else.
+        """
+        if self.started and not self._repeatable and self._current.ended != "undone":
+            raise Asked(await self._ask(self._current))
+        entry = self._next(arguments)
+        if self._repeatable and entry.decision is None and not entry.answers:
+            self._entry, self.started = entry, True
+            return
+        await self._claim(entry)
+
+    async def _claim(self, entry: Entry) -> None:
+        record, standing, mine = await self._ledger.log.claim(self.call, entry, self._seen)
+        if not mine:
+            if entry.decision:
+                refuse_other_answer(self.call, entry.decision["question"], entry.decision["answer"], standing)
+            raise ClaimLost
+        self._seen, self._entry, self.started, self._stored = record, entry, True, True
+
+    async def finish(self, outcome: Any) -> None:
+        """Store the call's outcome (plain JSON).
+
+        Raises:
+            CheckpointConflict: it was decided over meanwhile; the late outcome is kept beside the record.
+        """
+        await self._replace(self._current.but(state="done", outcome=outcome, ended=""))
+
+    async def unrecordable(self, detail: str) -> None:
+        """Store that the body ran and its result could not be stored: a question for a person."""
+        await self._replace(self._current.but(state="unrecordable", detail=detail))
+
+    def note_failure(self, error: BaseException) -> None:
+        """Remember that the body raised, before anybody knows whether that becomes an answer."""
+        if self._entry is not None:
+            self._entry = self._ended("raised", error)
+
+    async def fail(self, how: Literal["raised", "cancelled"], error: BaseException) -> None:
+        """Store that the call ended without an answer; a `did_not_happen` error lets it run again.
+
+        A call that left no `started` leaves no failure either: it may run again as it is.
+        """
+        if self._entry is None:
+            return
+        self._entry = self._ended(how, error)
+        if self._stored:
+            await self._replace(self._entry)
+
+    def _ended(self, how: Literal["raised", "cancelled"], error: BaseException) -> Entry:
+        undone = how == "raised" and isinstance(error, self._policy.did_not_happen)
+        detail = f"{type(error).__name__}: {error}"[:500]
+        return self._current.but(ended="undone" if undone else how, detail=detail)
+
+    async def pause(self, payload: Any, schema: Any) -> Question:
+        """Store that the body itself asks a person; returns the question."""
+        return await self._ask(self._current.but(state="pending", payload=payload, schema=schema, decision=None))
+
+    async def contain(self, output: Any = None) -> None:
+        """Store that something inside or around the body asks or failed: the call is entered again whenever it is met.
+
+        Args:
+            output: what the body returned, when it is over and must not run again.
+        """
+        await self._replace(self._current.but(state="pending", container=True, decision=None, ended="", outcome=output))
+
+    async def reopen(self) -> None:
+        """Store that the body refused the last answer it was given: its question is open again."""
+        await self._ask(self._current.but(state="pending", answers=self._current.answers[:-1], decision=None))
+
+    def land(self) -> None:
+        """End the attempt: whoever waits for the call looks again."""
+        self._flight.land()
+
+    @property
+    def _current(self) -> Entry:
+        """The entry that the attempt holds; a call that was answered before its body began has a fresh one."""
+        return self._entry or self._next(self.call.arguments)
+
+    def _next(self, arguments: Any) -> Entry:
+        before = self._entry or self._past
+        return self._ledger.fresh(
+            self.call,
+            seed=self._seed,
+            arguments=arguments,
+            attempt=before.attempt + 1 if before else 1,
+            answers=before.answers if before else [],
+            decision=before.decision if before else None,
+            payload=before.payload if before else None,
+            schema=before.schema if before else None,
+        )
+
+    async def _ask(self, entry: Entry) -> Question:
+        """Store the entry as an asked question; returns the question."""
+        question = self._ledger.question(self.call, entry, "dead")
+        asked = {"question": question.id, "bare": self._bare, "scope": self.call.scope, "digest": self.call.digest}
+        await self._replace(entry.but(asked=asked))
+        return replace(question, asked_with=self._bare)
+
+    async def _replace(self, entry: Entry) -> None:
+        record, _, mine = await self._ledger.log.claim(self.call, entry, self._seen)
+        if mine:
+            self._seen, self._entry = record, entry
+            return
+        await self._ledger.keep_late(self.call, entry)
+        raise CheckpointConflict(
+            self.call.run,
+            f"call {self.call.call_id!r} of tool {self.call.tool!r} was decided or taken over while it ran here; "
+            "its late outcome is kept beside the record and nothing more is started",
+        )

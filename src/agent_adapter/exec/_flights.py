@@ -1,0 +1,47 @@
+"""Single flight inside one process: whoever is at a call first works, everyone else waits for the end and looks again.
+
+This saves work and questions; it decides nothing. Safety rests on the store's compare-and-set alone.
+"""
+
+import threading
+from concurrent.futures import Future
+from typing import NamedTuple
+
+
+class FlightKey(NamedTuple):
+    """One call of one store: the store's owner token names this process and the store's file."""
+
+    owner: str
+    run: str
+    key: str
+
+
+class Flight:
+    """The right to work on one call in this process, until `land`."""
+
+    def __init__(self, key: FlightKey) -> None:
+        self._key = key
+        self._landed: Future[None] = Future()
+        # A running future cannot be cancelled: a waiter that gives up must not end the wait of the others.
+        self._landed.set_running_or_notify_cancel()
+
+    def land(self) -> None:
+        """End the flight and wake everyone who waits for it; landing twice is fine."""
+        with _lock:
+            if _flying.get(self._key) is self:
+                del _flying[self._key]
+        if not self._landed.done():
+            self._landed.set_result(None)
+
+
+_flying: dict[FlightKey, Flight] = {}
+_lock = threading.Lock()
+
+
+def take_off(key: FlightKey) -> Flight | Future[None]:
+    """A new flight when nobody in this process is at the call, else the end of the one that is."""
+    with _lock:
+        if (other := _flying.get(key)) is not None:
+            return other._landed  # noqa: SLF001 - one module
+        flight = _flying[key] = Flight(key)
+        return flight

@@ -1,0 +1,288 @@
+"""Journal: the finished calls of one visit, replayed when the visit is entered again."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+from agent_adapter._canonical import digest, encode
+from agent_adapter._canonical._plain import copied
+from agent_adapter.calls import ToolResult
+from agent_adapter.errors import NotSealable, ToolUsageError
+from agent_adapter.exec._journal_data import (
+    RAN_UNKEYED,
+    Decoder,
+    Encoder,
+    JournalData,
+    check_data,
+    from_entry,
+    to_entry,
+    why_unrecorded,
+)
+from agent_adapter.exec._slot import Observer, Slot
+from agent_adapter.exec.control import is_control_flow
+
+_UNKEYED = "unkeyed"
+
+
+class Journal:
+    """The calls of one visit. Each is claimed in the order of the visit's code, run, and recorded when it has finished.
+
+    Attributes:
+        failure: the first error of the record here or in a child (an observer failed, a call cannot be replayed); a
+            visit with one has to be entered again.
+    """
+
+    def __init__(
+        self,
+        data: JournalData,
+        *,
+        encoder: Encoder | None,
+        decoder: Decoder | None,
+        observer: Observer | None,
+        path: str = "",
+        parent: "Journal | None" = None,
+        calls: bool = True,
+    ) -> None:
+        self.failure: BaseException | None = None
+        self._encoder = encoder
+        self._decoder = decoder
+        self._observer = observer
+        self._path = path
+        self._parent = parent
+        self._claims_calls = calls
+        self._closed = False
+        self._calls: dict[str, Any] = dict(data.get("calls", {}))
+        # What is below: the data until somebody enters it in this visit, then the journal.
+        self._inside: dict[str, JournalData | Journal] = dict(data.get("inside", {}))
+        self._children: dict[str, JournalData | Journal] = dict(data.get("children", {}))
+        self._seen: Counter[str] = Counter()
+        self._unfinished: set[str] = set()
+
+    @property
+    def durable(self) -> bool:
+        """Whether an observer is told of every call."""
+        return self._observer is not None
+
+    def child(self, name: str, seed: JournalData | None = None, *, calls: bool = True) -> "Journal":
+        """The journal of a part of this visit, by name and occurrence.
+
+        Without a record of its own it starts from `seed`.
+        With `calls=False` its own calls are not journaled, those of its children are.
+
+        Raises:
+            ToolUsageError: `seed` is not the data of a journal.
+        """
+        base = _escaped(name)
+        key = f"{base}:{self._seen[f'child {base}']}"
+        self._seen[f"child {base}"] += 1
+        if key not in self._children and seed is not None:
+            self._children[key] = _owned(seed)
+        return self._enter(self._children, key, calls=calls)
+
+    def inside(self, slot: Slot) -> "Journal":
+        """The journal of the calls that the body of this call makes, dropped when the call is recorded.
+
+        Each time it is asked for, the body begins anew: what it finished before is replayed to it.
+        """
+        local = self._local(slot)
+        if isinstance(before := self._inside.get(local), Journal):
+            self._inside[local] = before.data()
+        return self._enter(self._inside, local)
+
+    def claim(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        returns: Any = None,
+        *,
+        key: str | None = None,
+    ) -> Slot | None:
+        """The slot of the next call of this tool with these arguments; None when the journal keeps no calls (any more).
+
+        `key` names the call in place of its occurrence, for callers whose calls have names and come in any order.
+
+        Raises:
+            ToolUsageError: the call ran before and could not be recorded, so it can neither be replayed nor run again;
+                or a call named by `key` is still unfinished.
+            NotSealable: the recorded result's class is not reachable from `returns`.
+        """
+        if self._closed or not self._claims_calls:
+            return None
+        slot = self._place(tool, arguments, returns, key)
+        local = self._local(slot)
+        with self._failing():
+            entry = self._calls.get(local)
+            if entry is None:
+                if local in self._unfinished:
+                    raise ToolUsageError(
+                        f"call {slot.key!r} was claimed in this visit and has not finished"
+                    )
+                self._unfinished.add(local)
+                return slot
+            if (reason := why_unrecorded(entry)) is not None:
+                raise ToolUsageError(
+                    f"call {slot.key!r} already ran, and {reason}: it is not run again and cannot be replayed"
+                )
+            slot.kept = entry
+            slot.result = from_entry(entry, tool, returns, self._decoder)
+            return slot
+
+    def record(self, slot: Slot, result: ToolResult) -> None:
+        """Keep a finished call; what is pending or was cancelled has not finished and is not kept."""
+        local = self._local(slot)
+        self._unfinished.discard(local)
+        if result.status in ("pending", "cancelled"):
+            return
+        if slot.digest is not None:
+            slot.kept = to_entry(result, slot.returns, self._encoder, self._decoder)
+        elif result.status != "denied":
+            slot.kept = RAN_UNKEYED
+        if self._closed:
+            return
+        self._inside.pop(local, None)
+        if slot.kept is not None:
+            self._calls[local] = slot.kept
+
+    async def started(self, slot: Slot) -> ToolResult | None:
+        """The observer's answer to a call that is about to begin, None when the body has to run."""
+        if self._observer is None:
+            return None
+        with self._failing():
+            return await self._observer.started(slot)
+
+    async def settle(self, slot: Slot, result: ToolResult) -> None:
+        """Tell the observer how the call ended; call it after `record`."""
+        if self._observer is not None:
+            with self._failing():
+                await self._observer.settle(slot, result)
+
+    def close(self) -> None:
+        """Claim and keep nothing from now on, here and in every child; the data stays as it is."""
+        self._closed = True
+        for below in (*self._inside.values(), *self._children.values()):
+            if isinstance(below, Journal):
+                below.close()
+
+    def data(self, drop: Collection[str] = ()) -> JournalData:
+        """Everything recorded, as plain JSON that `make_journal` takes; children of a name in `drop` are left out."""
+        dropped = {_escaped(name) for name in drop}
+        kept = {
+            key: below
+            for key, below in self._children.items()
+            if key.rpartition(":")[0] not in dropped
+        }
+        parts = {
+            "calls": copied(dict(sorted(self._calls.items()))),
+            "inside": _data_of(self._inside),
+            "children": _data_of(kept),
+        }
+        return {name: part for name, part in parts.items() if part}
+
+    def _place(
+        self, tool: str, arguments: Mapping[str, Any], returns: Any, key: str | None
+    ) -> Slot:
+        """The next free slot for these arguments, or the one that `key` names."""
+        try:
+            plain = encode(dict(arguments), encoder=self._encoder)
+            identity = digest(plain)
+        except NotSealable:
+            plain = identity = None
+        base = f"{_escaped(tool)}:{identity or _UNKEYED}"
+        if key is not None:
+            return Slot(
+                tool,
+                plain,
+                identity,
+                0,
+                self._path,
+                f"{self._path}{base}:@{_escaped(key)}",
+                returns,
+            )
+        occurrence = self._seen[base]
+        self._seen[base] += 1
+        return Slot(
+            tool,
+            plain,
+            identity,
+            occurrence,
+            self._path,
+            f"{self._path}{base}:{occurrence}",
+            returns,
+        )
+
+    def _local(self, slot: Slot) -> str:
+        return slot.key.removeprefix(self._path)
+
+    def _enter(
+        self, below: dict[str, "JournalData | Journal"], key: str, *, calls: bool = True
+    ) -> "Journal":
+        found = below.get(key, {})
+        if isinstance(found, Journal):
+            return found
+        journal = Journal(
+            found,
+            encoder=self._encoder,
+            decoder=self._decoder,
+            observer=self._observer,
+            path=f"{self._path}{key}/",
+            parent=self,
+            calls=calls,
+        )
+        if self._closed:
+            journal.close()
+        else:
+            below[key] = journal
+        return journal
+
+    def fail(self, exc: BaseException) -> None:
+        """Note an error of the record, here and above."""
+        self.failure = self.failure or exc
+        if self._parent is not None:
+            self._parent.fail(exc)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as exc:
+            if not is_control_flow(exc):
+                self.fail(exc)
+            raise
+
+
+def make_journal(
+    data: JournalData | None = None,
+    *,
+    encoder: Encoder | None = None,
+    decoder: Decoder | None = None,
+    observer: Observer | None = None,
+) -> Journal:
+    """A journal that replays `data`, the calls that an earlier visit recorded.
+
+    `encoder` and `decoder` are those of `encode` and `decode`, for values that have no stored form by themselves.
+
+    Raises:
+        ToolUsageError: `data` is not the data of a journal.
+    """
+    return Journal(_owned(data or {}), encoder=encoder, decoder=decoder, observer=observer)
+
+
+def _owned(data: JournalData) -> JournalData:
+    check_data(data)
+    return cast("JournalData", copied(data))
+
+
+def _data_of(below: Mapping[str, "JournalData | Journal"]) -> JournalData:
+    found = {
+        key: part.data() if isinstance(part, Journal) else copied(part)
+        for key, part in sorted(below.items())
+    }
+    return {key: part for key, part in found.items() if part}
+
+
+def _escaped(name: str) -> str:
+    """The name without the characters that separate the parts of a key."""
+    if ":" not in name and "/" not in name and "%" not in name:
+        return name
+    return name.replace("%", "%25").replace("/", "%2F").replace(":", "%3A")

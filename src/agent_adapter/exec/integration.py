@@ -1,0 +1,67 @@
+"""The seam for framework bridges and stores: journals, visits, answers and the stored form of values.
+
+Not for everyday use. It is for whoever connects another framework: translate in, call these names, translate out.
+The names keep their meaning within a minor version; a change is announced in the changelog under *Integration seam*
+with the next minor version as notice. Whatever else begins with an underscore may change at any time.
+
+A visit is one execution of a framework's node or turn::
+
+    journal = make_journal(data)                  # what the framework kept of the last execution, or None
+    with visit_scope(make_answer(entries), journal):
+        ...                                       # executor calls in here replay or run
+    journal.close()
+    data = journal.data()                         # plain JSON for the framework to keep
+
+A `Journal` with an `Observer` is durable: it hears of every call before its body begins and after it was recorded.
+"""
+
+from agent_adapter._canonical import check_plain, decode, digest, encode, reachable_types
+from agent_adapter.approvals import AnswerEntry, approval_store, same_decision
+from agent_adapter.errors import NotSealable
+from agent_adapter.exec._answers import Pending, make_answer, settle_own
+from agent_adapter.exec._attempt import Asked, Attempt, ClaimLost
+from agent_adapter.exec._entries import CallId
+from agent_adapter.exec._gather import gather_unwrapped
+from agent_adapter.exec._journal import Journal, make_journal
+from agent_adapter.exec._journal_data import RAN_UNKEYED, JournalData, from_entry, unsealable_calls
+from agent_adapter.exec._ledger import Ledger, Replay, Truth
+from agent_adapter.exec._questions import Answer, Decision, Question, read_answer, read_answers
+from agent_adapter.exec._slot import Observer, Slot
+from agent_adapter.exec._visit import visit_scope
+
+__all__ = [
+    "RAN_UNKEYED",
+    "Answer",
+    "AnswerEntry",
+    "Asked",
+    "Attempt",
+    "CallId",
+    "ClaimLost",
+    "Decision",
+    "Journal",
+    "JournalData",
+    "Ledger",
+    "NotSealable",
+    "Observer",
+    "Pending",
+    "Question",
+    "Replay",
+    "Slot",
+    "Truth",
+    "approval_store",
+    "check_plain",
+    "decode",
+    "digest",
+    "encode",
+    "from_entry",
+    "gather_unwrapped",
+    "make_answer",
+    "make_journal",
+    "reachable_types",
+    "read_answer",
+    "read_answers",
+    "same_decision",
+    "settle_own",
+    "unsealable_calls",
+    "visit_scope",
+]

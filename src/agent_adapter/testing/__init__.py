@@ -1,0 +1,1 @@
+"""Contracts and stand-ins for those who write stores, bridges and models; needs no test framework."""
