@@ -106,10 +106,10 @@ def main() -> None:
                 rate = asyncio.run(calls_per_second(store, callers, options.seconds))
                 measured.setdefault(f"store, {callers} callers", []).append(rate)
         base = statistics.median(measured["floor"])
-        print("WAL, synchronous=FULL on both sides; a call is two commits or claims")  # noqa: T201
+        print("WAL, synchronous=FULL on both sides; a call is two commits or claims")
         for what, rates in measured.items():
             rate = statistics.median(rates)
-            print(f"{what:<20} {2 * rate:>9,.0f} claims/s  {rate / base:>6.2f} x floor")  # noqa: T201
+            print(f"{what:<20} {2 * rate:>9,.0f} claims/s  {rate / base:>6.2f} x floor")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import math
 from typing import Any, Generic, TypeVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -55,7 +55,7 @@ def test_different_values_have_different_digests() -> None:
     assert len({digest(encode(value)) for value in DIFFERENT}) == len(DIFFERENT)
 
 
-@settings(max_examples=200)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(KEYS, PARTS), max_size=6, unique_by=lambda pair: pair[0]), st.randoms())
 def test_insertion_order_is_kept_and_is_not_in_the_digest(pairs: list[Any], random: Any) -> None:
     """Item 147."""

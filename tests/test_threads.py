@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from agent_adapter import _threads
 from agent_adapter._threads import run_in_thread
 
 
@@ -36,3 +37,12 @@ def test_a_body_may_outlive_its_loop():
     asyncio.run(leave())
     release.set()
     assert ended.wait(10)
+
+
+async def test_a_thread_that_nobody_needs_ends(monkeypatch):
+    monkeypatch.setattr(_threads, "_KEPT_S", 0.01)
+    monkeypatch.setattr(_threads, "_idle", [])
+    thread = await run_in_thread(threading.current_thread)
+    thread.join(10)
+    assert not thread.is_alive()
+    assert await run_in_thread(lambda: "ran") == "ran"

@@ -18,7 +18,9 @@ class Point(BaseModel):
 
 
 @tool
-def charge(amount: Annotated[int, Field(gt=0, description="in cents")], currency: str = "EUR") -> str:
+def charge(
+    amount: Annotated[int, Field(gt=0, description="in cents")], currency: str = "EUR"
+) -> str:
     """Charge the card."""
     return f"{amount} {currency}"
 
@@ -30,7 +32,12 @@ def test_a_tool_takes_name_description_schema_and_return_type_from_its_function(
         parameters={
             "additionalProperties": False,
             "properties": {
-                "amount": {"description": "in cents", "exclusiveMinimum": 0, "title": "Amount", "type": "integer"},
+                "amount": {
+                    "description": "in cents",
+                    "exclusiveMinimum": 0,
+                    "title": "Amount",
+                    "type": "integer",
+                },
                 "currency": {"default": "EUR", "title": "Currency", "type": "string"},
             },
             "required": ["amount"],
@@ -45,7 +52,13 @@ def test_settings_of_the_decorator_become_fields_of_the_tool():
     @tool(name="pay", description="Pay.", idempotent=True, timeout=2.5, tags=("money",))
     def f() -> None: ...
 
-    assert (f.name, f.description, f.idempotent, f.timeout, f.tags) == ("pay", "Pay.", True, 2.5, ("money",))
+    assert (f.name, f.description, f.idempotent, f.timeout, f.tags) == (
+        "pay",
+        "Pay.",
+        True,
+        2.5,
+        ("money",),
+    )
 
 
 def test_a_tool_is_its_own_policy():

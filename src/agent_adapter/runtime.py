@@ -124,17 +124,17 @@ class _Job(Generic[T]):
         self._ended.acquire()
 
     def run(self, timeout: float | None) -> T:
-        self._loop.call_soon_threadsafe(self._start)
         try:
+            self._loop.call_soon_threadsafe(self._start)
             in_time = self._ended.acquire(
                 timeout=-1 if timeout is None else min(timeout, threading.TIMEOUT_MAX)
             )
             if not in_time:
-                self._cancel()
+                self._loop.call_soon_threadsafe(self._cancel)
                 self._ended.acquire()
         except BaseException:
-            self._cancel()
-            self._ended.acquire()
+            # An interrupt comes between any two instructions: before the work was handed over, or after it has ended.
+            self._give_up()
             raise
         task = self._task
         assert task is not None  # noqa: S101 - the lock is released by the task's own end
@@ -153,7 +153,21 @@ class _Job(Generic[T]):
         self._task.add_done_callback(lambda _: self._ended.release())
 
     def _cancel(self) -> None:
-        self._loop.call_soon_threadsafe(lambda: self._task is not None and self._task.cancel())
+        if self._task is not None:
+            self._task.cancel()
+        else:
+            self._work.close()
+            self._ended.release()
+
+    def _give_up(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._cancel)
+        except RuntimeError:
+            # The loop is closed: it took the work with it, or never got it.
+            self._work.close()
+            return
+        if self._task is None or not self._task.done():
+            self._ended.acquire()
 
 
 def shared() -> LoopRunner:

@@ -13,7 +13,9 @@ from agent_adapter import (
 )
 from agent_adapter.exec.integration import AnswerEntry, Pending, make_answer, settle_own
 
-REQUEST = ApprovalRequest(id="r1", tool="charge", arguments={"amount": 5}, digest="d1", run_id="run")
+REQUEST = ApprovalRequest(
+    id="r1", tool="charge", arguments={"amount": 5}, digest="d1", run_id="run"
+)
 YES = ApprovalDecision(approved=True)
 NO = ApprovalDecision(approved=False)
 

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from agent_adapter import ToolUsageError, exec
+import agent_adapter
+from agent_adapter import ToolUsageError
 from agent_adapter.exec import control, is_control_flow, register_control_flow
 
 
@@ -39,15 +40,15 @@ def test_the_seam_is_importable_and_not_exported():
     """Item 1."""
     from agent_adapter.exec import integration
 
-    assert "integration" not in exec.__all__
-    assert all(hasattr(exec, name) for name in exec.__all__)
+    assert "integration" not in agent_adapter.exec.__all__
+    assert all(hasattr(agent_adapter.exec, name) for name in agent_adapter.exec.__all__)
     assert all(hasattr(integration, name) for name in integration.__all__)
 
 
 def test_control_re_exports_the_same_objects():
     """Item 3."""
-    assert control.is_control_flow is exec.is_control_flow
-    assert control.register_control_flow is exec.register_control_flow
+    assert control.is_control_flow is agent_adapter.exec.is_control_flow
+    assert control.register_control_flow is agent_adapter.exec.register_control_flow
 
 
 @pytest.mark.parametrize(
@@ -67,16 +68,22 @@ def test_control_re_exports_the_same_objects():
             BaseExceptionGroup("g", [asyncio.CancelledError()]), True, id="item 8: base group"
         ),
         pytest.param(
-            ExceptionGroup("g", [ExceptionGroup("h", [ValueError(), Pause()])]), True, id="item 8: nested"
+            ExceptionGroup("g", [ExceptionGroup("h", [ValueError(), Pause()])]),
+            True,
+            id="item 8: nested",
         ),
-        pytest.param(ExceptionGroup("g", [ValueError(), KeyError()]), False, id="item 8: errors only"),
+        pytest.param(
+            ExceptionGroup("g", [ValueError(), KeyError()]), False, id="item 8: errors only"
+        ),
     ],
 )
 def test_what_is_control_flow(exc, expected):
     assert is_control_flow(exc) is expected
 
 
-@pytest.mark.parametrize("types", [(), (int,), ("x",), (NeverRegistered, int), (NeverRegistered, None)])
+@pytest.mark.parametrize(
+    "types", [(), (int,), ("x",), (NeverRegistered, int), (NeverRegistered, None)]
+)
 def test_one_wrong_type_and_nothing_is_registered(types):
     """Item 9."""
     with pytest.raises(ToolUsageError, match="one or more exception classes"):

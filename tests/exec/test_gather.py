@@ -22,7 +22,7 @@ def number(n: int, log: list[str] | None = None, turns: int = 0):
 
 @pytest.mark.parametrize("concurrency", [None, 1, 3, 50])
 async def test_starts_and_results_keep_the_input_order(concurrency):
-    rng, log = random.Random(1), []
+    rng, log = random.Random(1), []  # noqa: S311 - latencies
     factories = [number(n, log, rng.randrange(9)) for n in range(20)]
     assert await gather_unwrapped(factories, concurrency) == list(range(20))
     assert log == [f"start {n}" for n in range(20)]
@@ -52,7 +52,9 @@ async def test_a_limit_that_is_no_number_from_one_is_refused(concurrency):
         await gather_unwrapped([number(1)], concurrency)
 
 
-@pytest.mark.parametrize("error", [ValueError("first"), asyncio.CancelledError("own"), SystemExit(3)])
+@pytest.mark.parametrize(
+    "error", [ValueError("first"), asyncio.CancelledError("own"), SystemExit(3)]
+)
 async def test_the_first_exception_is_raised_itself_after_the_others_have_ended(error):
     log = []
 

@@ -89,6 +89,8 @@ def pytest_configure(config: pytest.Config) -> None:
     make = MAKERS.get(config.getoption("--tool-node"))
     if make is None:
         return
+    # Our node is a subclass of LangGraph's own, so it has to exist before that name means something else.
+    durable_tools()
 
     class Replaced(type(StockToolNode)):
         def __call__(cls, tools: Sequence[Any], **settings: Any) -> StockToolNode:

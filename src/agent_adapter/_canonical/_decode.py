@@ -62,10 +62,10 @@ def decode(
             made (two keys or set members became equal, or code that must run, `__hash__` or the
             decoder's function, failed: then it is the `__cause__`).
     """
-    if is_plain(data, levels=MAX_LEVELS, tags=False):
-        return copied(data)
-    check_plain(data)
     try:
+        if is_plain(data, levels=MAX_LEVELS, tags=False):
+            return copied(data)
+        check_plain(data)
         return _Reader(known or {}, decoder).read(data, "$", MAX_LEVELS)()
     except RecursionError:
         raise NotSealable("$", type_name(data), TOO_DEEP) from None

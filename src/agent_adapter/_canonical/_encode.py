@@ -47,9 +47,9 @@ def encode(value: object, *, encoder: Encoder | None = None) -> Any:
         NotSealable: a part has no exact form (`path` and `type_name` say which), contains itself, or lies too deep;
             where the encoder failed, its exception is the `__cause__`.
     """
-    if is_plain(value, levels=MAX_LEVELS, tags=False):
-        return copied(value)
     try:
+        if is_plain(value, levels=MAX_LEVELS, tags=False):
+            return copied(value)
         return _Writer(encoder).node(value, "$", MAX_LEVELS)
     except RecursionError:
         raise NotSealable("$", type_name(value), TOO_DEEP) from None

@@ -5,13 +5,13 @@ A form is `{"$tag": body}`. Reading is strict: a body is right only if the value
 
 import base64
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
 
-from agent_adapter._canonical._plain import canonical, writable_int, writable_str
+from agent_adapter._canonical._plain import writable_int, writable_str
 from agent_adapter._canonical._zones import InexactError, read_zone, zone_body
 
 # `str(Decimal)` follows the context of the caller's thread; this one is ours.
@@ -30,7 +30,7 @@ def leaf_node(value: Any) -> dict[str, Any] | None:
     return None if writer is None else writer(value)
 
 
-def read_leaf(node: Mapping[str, Any]) -> Any:
+def read_leaf(node: dict[str, Any]) -> Any:
     """The value of which `node` is the tagged form.
 
     Raises:
@@ -42,13 +42,14 @@ def read_leaf(node: Mapping[str, Any]) -> Any:
         raise InexactError(f"has the unknown tag {tag[:_SHOWN_TAG_CHARACTERS]!r}")
     try:
         value = reader(body)
-        again = leaf_node(value)
+        # `repr` tells 1, 1.0 and True apart, which `==` does not.
+        exact = repr(leaf_node(value)) == repr(node)
     except InexactError:
         raise
     except Exception as error:
         # Hostile bodies make the standard types raise nearly anything.
         raise InexactError(f"has a malformed {tag}") from error
-    if again is None or canonical(again) != canonical(node):
+    if not exact:
         raise InexactError(f"has a malformed {tag}")
     return value
 

@@ -69,9 +69,12 @@ def find_member(cls: type[enum.Enum], key: Any) -> enum.Enum:
     """
     if not issubclass(cls, enum.Flag):
         return cls.__members__[key]
-    member = cls(key)
+    try:
+        member = cls(key)
+    except ValueError as error:
+        raise InexactError("has no such combination") from error
     if member._value_ != key:
-        raise InexactError(f"has no member {key}")
+        raise InexactError("has no such combination")
     return member
 
 

@@ -1,8 +1,8 @@
 """One attempt at a call: `start` before the body, then exactly one of `finish`, `fail`, `pause`, `unrecordable`.
 
-`start` is the claim: the body may begin only after it returned. Every method is one compare-and-set over the record that
-the attempt holds; when that record was replaced meanwhile (a person decided over a worker that was not dead), the late
-outcome is kept beside it and the worker is told to stop.
+`start` is the claim: the body may begin only after it returned. Every method is one compare-and-set over the
+record that the attempt holds; when that record was replaced meanwhile (a person decided over a worker that
+was not dead), the late outcome is kept beside it and the worker is told to stop.
 """
 
 import secrets
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_adapter.exec._ledger import Ledger
 
 
-class Asked(Exception):  # noqa: N818 - a signal to the bridge, not an error
+class Asked(Exception):
     """Only a person can say what became of a call; the bridge turns this into its framework's pause."""
 
     def __init__(self, question: Question) -> None:
@@ -28,7 +28,7 @@ class Asked(Exception):  # noqa: N818 - a signal to the bridge, not an error
         self.question = question
 
 
-class ClaimLost(Exception):  # noqa: N818 - a signal to the bridge, not an error
+class ClaimLost(Exception):
     """Somebody else claimed the call first; look at it again."""
 
 
@@ -91,6 +91,11 @@ class Attempt:
         return list(self._past.answers) if self._past else []
 
     @property
+    def answered(self) -> bool:
+        """Whether this attempt brings the body an answer that no earlier one had."""
+        return bool(self.answers) and self._past is not None and self._past.decision is not None
+
+    @property
     def body_output(self) -> Any:
         """What the body returned in an earlier attempt whose surroundings did not finish; None when it has to run."""
         return self._past.outcome if self._past and self._past.container else None
@@ -123,7 +128,9 @@ class Attempt:
         record, standing, mine = await self._ledger.log.claim(self.call, entry, self._seen)
         if not mine:
             if entry.decision:
-                refuse_other_answer(self.call, entry.decision["question"], entry.decision["answer"], standing)
+                refuse_other_answer(
+                    self.call, entry.decision["question"], entry.decision["answer"], standing
+                )
             raise ClaimLost
         self._seen, self._entry, self.started, self._stored = record, entry, True, True
 
@@ -162,7 +169,9 @@ class Attempt:
 
     async def pause(self, payload: Any, schema: Any) -> Question:
         """Store that the body itself asks a person; returns the question."""
-        return await self._ask(self._current.but(state="pending", payload=payload, schema=schema, decision=None))
+        return await self._ask(
+            self._current.but(state="pending", payload=payload, schema=schema, decision=None)
+        )
 
     async def contain(self, output: Any = None) -> None:
         """Store that something inside or around the body asks or failed: the call is entered again whenever it is met.
@@ -170,11 +179,17 @@ class Attempt:
         Args:
             output: what the body returned, when it is over and must not run again.
         """
-        await self._replace(self._current.but(state="pending", container=True, decision=None, ended="", outcome=output))
+        await self._replace(
+            self._current.but(
+                state="pending", container=True, decision=None, ended="", outcome=output
+            )
+        )
 
     async def reopen(self) -> None:
         """Store that the body refused the last answer it was given: its question is open again."""
-        await self._ask(self._current.but(state="pending", answers=self._current.answers[:-1], decision=None))
+        await self._ask(
+            self._current.but(state="pending", answers=self._current.answers[:-1], decision=None)
+        )
 
     def land(self) -> None:
         """End the attempt: whoever waits for the call looks again."""
@@ -201,7 +216,12 @@ class Attempt:
     async def _ask(self, entry: Entry) -> Question:
         """Store the entry as an asked question; returns the question."""
         question = self._ledger.question(self.call, entry, "dead")
-        asked = {"question": question.id, "bare": self._bare, "scope": self.call.scope, "digest": self.call.digest}
+        asked = {
+            "question": question.id,
+            "bare": self._bare,
+            "scope": self.call.scope,
+            "digest": self.call.digest,
+        }
         await self._replace(entry.but(asked=asked))
         return replace(question, asked_with=self._bare)
 

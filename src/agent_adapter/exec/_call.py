@@ -60,7 +60,7 @@ def claim_call(
             raise
         return _failed(call, "invalid", exc)
     visit = current_visit()
-    slot = visit.journal.claim(tool.name, arguments, tool.returns) if visit else None
+    slot = visit.journal.claim(tool.name, arguments, tool.returns, policy=tool) if visit else None
     return Claimed(call, tool, arguments, ctx or _NO_CONTEXT, timeout_s, visit, slot)
 
 

@@ -1,7 +1,8 @@
 """Sealed call records of journaled visits in a `CheckpointStore`: open a run, read it, compare-and-set one call.
 
-A visit's run is a log without a position of its own: one head at step 0, made together with its first record, and then
-only claims. Its segment number is random, so a worker that outlives a deletion cannot write into the run's next life.
+A visit's run is a log without a position of its own: one head at step 0, made together with its first record,
+and then only claims. Its segment number is random, so a worker that outlives a deletion cannot write into the
+run's next life.
 """
 
 import asyncio
@@ -12,7 +13,13 @@ from collections.abc import Callable
 from agent_adapter._sealing import KeyRing, seal
 from agent_adapter.errors import CheckpointConflict, ConfigError
 from agent_adapter.exec._entries import CallId, Entry, from_record, to_record
-from agent_adapter.exec.checkpoints import CallClaims, CallRecord, Checkpoint, CheckpointKind, CheckpointStore
+from agent_adapter.exec.checkpoints import (
+    CallClaims,
+    CallRecord,
+    Checkpoint,
+    CheckpointKind,
+    CheckpointStore,
+)
 
 KIND: CheckpointKind = "flow"
 # Runs whose segment is remembered; forgetting one costs a point read.
@@ -55,7 +62,9 @@ class CallLog:
         ring = await self.ring()
         return {record.key: (record, from_record(ring, run, segment, record)) for record in records}
 
-    async def claim(self, call: CallId, entry: Entry, seen: CallRecord | None) -> tuple[CallRecord, Entry, bool]:
+    async def claim(
+        self, call: CallId, entry: Entry, seen: CallRecord | None
+    ) -> tuple[CallRecord, Entry, bool]:
         """Replace exactly `seen` by the entry. Returns the record that stands, its entry, and whether it is this one.
 
         Raises:
@@ -84,7 +93,9 @@ class CallLog:
     ) -> tuple[CallRecord, Entry, bool]:
         """Make the run together with its first record; submitted as one, so that both share a commit."""
         if seen is not None:
-            raise CheckpointConflict(call.run, f"the run was deleted while call {call.call_id!r} was under way")
+            raise CheckpointConflict(
+                call.run, f"the run was deleted while call {call.call_id!r} was under way"
+            )
         segment = secrets.randbelow(2**53)
         record = to_record(ring, call, segment, entry)
         opened, claimed = await asyncio.gather(
@@ -131,7 +142,12 @@ def _head(ring: KeyRing, call: CallId, segment: int) -> Checkpoint:
         "segment": segment,
         "lineage": lineage,
     }
-    document = seal(ring, {"schema": 1}, binding)
+    document = seal(ring, {"v": 1}, binding)
     return Checkpoint(
-        kind=KIND, name=call.name, status="running", segment=segment, document=document, lineage=lineage
+        kind=KIND,
+        name=call.name,
+        status="running",
+        segment=segment,
+        document=document,
+        lineage=lineage,
     )

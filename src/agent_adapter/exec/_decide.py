@@ -1,8 +1,8 @@
 """What to do with a call, given what its record says: one pure table that both bridges share.
 
-No I/O, no clock, no framework. `next_step` is total: every combination of `Facts` and `Rules` has exactly one step, and
-the tests walk through all of them. Whoever wants to change what a crash, a pause or a second worker means, changes a row
-here.
+No I/O, no clock, no framework. `next_step` is total: every combination of `Facts` and `Rules` has exactly one
+step, and the tests walk through all of them. Whoever wants to change what a crash, a pause or a second worker
+means, changes a row here.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ class Step(StrEnum):
 
     RUN = "run"  # no record: claim it as the first, then run the body
     REENTER = "reenter"  # claim it over exactly the record that was read, then run the body
+    BRANCH = "branch"  # run it on this branch too: claim it as the first there, beside the other branch's record
     REPLAY = "replay"  # answer from the record
     SETTLE = "settle"  # a person or the probe said what happened: record that, run nothing
     PROBE = "probe"  # ask the tool's own `reconcile`
@@ -93,7 +94,7 @@ def _recorded(facts: Facts, rules: Rules) -> Step:
     if not facts.forked or rules.on_fork == "replay":
         return Step.REPLAY
     if rules.on_fork == "rerun" or facts.answered == "rerun":
-        return Step.REENTER
+        return Step.BRANCH
     # "Do not run it again" on a fork keeps the result that is there.
     return {"do_not_run": Step.REPLAY, "happened": Step.SETTLE}.get(facts.answered or "", Step.ASK)
 

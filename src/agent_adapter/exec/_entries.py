@@ -1,7 +1,7 @@
 """What a journaled call's record says, and its sealed form in a `CallRecord`.
 
-An entry is written whole and replaced whole: the store compares complete records, so whatever an entry holds (nonce, owner,
-decision) takes part in the compare-and-set that decides every race.
+An entry is written whole and replaced whole: the store compares complete records, so whatever an entry holds
+(nonce, owner, decision) takes part in the compare-and-set that decides every race.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from agent_adapter._sealing import KeyRing, seal, unseal
 from agent_adapter.errors import CheckpointStoreCorrupt
 from agent_adapter.exec.checkpoints import CallRecord, CallState
 
-SCHEMA = 1
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,11 @@ def idempotency_key(call: CallId, seed: str) -> str:
     return hashlib.sha256("\x1f".join((call.run, call.key, call.digest, seed)).encode()).hexdigest()
 
 
+def branch_key(call: CallId) -> str:
+    """The call's key on a branch of the thread that runs it for itself."""
+    return f"{call.key}#on:{hashlib.sha256(call.scope.encode()).hexdigest()[:16]}"
+
+
 def question_id(call: CallId, *parts: str) -> str:
     """32 hex digits for a question about one exact attempt."""
     return hashlib.sha256("\x1f".join((call.run, call.key, *parts)).encode()).hexdigest()[:32]
@@ -87,7 +92,9 @@ def to_record(ring: KeyRing, call: CallId, segment: int, entry: Entry) -> CallRe
     """The entry, sealed for exactly this place in this run."""
     body = asdict(entry)
     state = body.pop("state")
-    document = seal(ring, {"schema": SCHEMA, **body}, _binding(call.run, segment, call.key, call.tool, state))
+    document = seal(
+        ring, {"v": VERSION, **body}, _binding(call.run, segment, call.key, call.tool, state)
+    )
     return CallRecord(key=call.key, tool=call.tool, state=state, document=document)
 
 
@@ -101,10 +108,19 @@ def from_record(ring: KeyRing, run: str, segment: int, record: CallRecord) -> En
     if record.document is None:
         raise CheckpointStoreCorrupt(run, f"call {record.key!r} has no document")
     body = unseal(ring, record.document, binding)
-    if not isinstance(body, dict) or body.pop("schema", None) != SCHEMA or body.keys() != _FIELDS:
-        raise CheckpointStoreCorrupt(run, f"call {record.key!r} was written by a version that this one cannot read")
+    if not isinstance(body, dict) or body.pop("v", None) != VERSION or body.keys() != _FIELDS:
+        raise CheckpointStoreCorrupt(
+            run, f"call {record.key!r} was written by a version that this one cannot read"
+        )
     return Entry(state=record.state, **body)
 
 
 def _binding(run: str, segment: int, key: str, tool: str, state: str) -> dict[str, str | int]:
-    return {"kind": "call", "run_id": run, "segment": segment, "key": key, "tool": tool, "state": state}
+    return {
+        "kind": "call",
+        "run_id": run,
+        "segment": segment,
+        "key": key,
+        "tool": tool,
+        "state": state,
+    }

@@ -65,10 +65,10 @@ def check_concurrency(concurrency: object) -> None:
 
 
 def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel these tasks, but not the one that says so."""
+    """Cancel these tasks, but not the one that says so, nor one whose clean-up a second cancellation would cut."""
     current = asyncio.current_task()
     for task in tasks:
-        if task is not current:
+        if task is not current and not task.cancelling():
             task.cancel()
 
 

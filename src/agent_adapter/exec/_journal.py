@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, cast
+from copy import deepcopy
+from typing import Any
 
 from agent_adapter._canonical import digest, encode
-from agent_adapter._canonical._plain import copied
 from agent_adapter.calls import ToolResult
 from agent_adapter.errors import NotSealable, ToolUsageError
 from agent_adapter.exec._journal_data import (
@@ -21,6 +21,7 @@ from agent_adapter.exec._journal_data import (
 )
 from agent_adapter.exec._slot import Observer, Slot
 from agent_adapter.exec.control import is_control_flow
+from agent_adapter.policies import ToolPolicy
 
 _UNKEYED = "unkeyed"
 
@@ -76,9 +77,10 @@ class Journal:
         base = _escaped(name)
         key = f"{base}:{self._seen[f'child {base}']}"
         self._seen[f"child {base}"] += 1
-        if key not in self._children and seed is not None:
-            self._children[key] = _owned(seed)
-        return self._enter(self._children, key, calls=calls)
+        recorded = _recorded(self._children.get(key))
+        if recorded is None:
+            recorded = {} if seed is None else _owned(seed)
+        return self._enter(self._children, key, recorded, calls=calls)
 
     def inside(self, slot: Slot) -> "Journal":
         """The journal of the calls that the body of this call makes, dropped when the call is recorded.
@@ -86,9 +88,7 @@ class Journal:
         Each time it is asked for, the body begins anew: what it finished before is replayed to it.
         """
         local = self._local(slot)
-        if isinstance(before := self._inside.get(local), Journal):
-            self._inside[local] = before.data()
-        return self._enter(self._inside, local)
+        return self._enter(self._inside, local, _recorded(self._inside.get(local)) or {})
 
     def claim(
         self,
@@ -97,10 +97,12 @@ class Journal:
         returns: Any = None,
         *,
         key: str | None = None,
+        policy: ToolPolicy | None = None,
     ) -> Slot | None:
         """The slot of the next call of this tool with these arguments; None when the journal keeps no calls (any more).
 
-        `key` names the call in place of its occurrence, for callers whose calls have names and come in any order.
+        `key` names the call in place of its occurrence, for callers whose calls have names and come in any order. The
+        observer finds `policy` on the slot.
 
         Raises:
             ToolUsageError: the call ran before and could not be recorded, so it can neither be replayed nor run again;
@@ -109,7 +111,8 @@ class Journal:
         """
         if self._closed or not self._claims_calls:
             return None
-        slot = self._place(tool, arguments, returns, key)
+        slot = self._place(tool, arguments, key)
+        slot.returns, slot.policy = returns, policy or slot.policy
         local = self._local(slot)
         with self._failing():
             entry = self._calls.get(local)
@@ -173,15 +176,13 @@ class Journal:
             if key.rpartition(":")[0] not in dropped
         }
         parts = {
-            "calls": copied(dict(sorted(self._calls.items()))),
+            "calls": deepcopy(dict(sorted(self._calls.items()))),
             "inside": _data_of(self._inside),
             "children": _data_of(kept),
         }
         return {name: part for name, part in parts.items() if part}
 
-    def _place(
-        self, tool: str, arguments: Mapping[str, Any], returns: Any, key: str | None
-    ) -> Slot:
+    def _place(self, tool: str, arguments: Mapping[str, Any], key: str | None) -> Slot:
         """The next free slot for these arguments, or the one that `key` names."""
         try:
             plain = encode(dict(arguments), encoder=self._encoder)
@@ -189,39 +190,26 @@ class Journal:
         except NotSealable:
             plain = identity = None
         base = f"{_escaped(tool)}:{identity or _UNKEYED}"
-        if key is not None:
-            return Slot(
-                tool,
-                plain,
-                identity,
-                0,
-                self._path,
-                f"{self._path}{base}:@{_escaped(key)}",
-                returns,
-            )
-        occurrence = self._seen[base]
-        self._seen[base] += 1
-        return Slot(
-            tool,
-            plain,
-            identity,
-            occurrence,
-            self._path,
-            f"{self._path}{base}:{occurrence}",
-            returns,
-        )
+        occurrence = 0
+        if key is None:
+            occurrence = self._seen[base]
+            self._seen[base] += 1
+        last = occurrence if key is None else f"@{_escaped(key)}"
+        return Slot(tool, plain, identity, occurrence, self._path, f"{self._path}{base}:{last}")
 
     def _local(self, slot: Slot) -> str:
         return slot.key.removeprefix(self._path)
 
     def _enter(
-        self, below: dict[str, "JournalData | Journal"], key: str, *, calls: bool = True
+        self,
+        below: dict[str, "JournalData | Journal"],
+        key: str,
+        data: JournalData,
+        *,
+        calls: bool = True,
     ) -> "Journal":
-        found = below.get(key, {})
-        if isinstance(found, Journal):
-            return found
         journal = Journal(
-            found,
+            data,
             encoder=self._encoder,
             decoder=self._decoder,
             observer=self._observer,
@@ -265,19 +253,22 @@ def make_journal(
     Raises:
         ToolUsageError: `data` is not the data of a journal.
     """
-    return Journal(_owned(data or {}), encoder=encoder, decoder=decoder, observer=observer)
+    return Journal(
+        _owned({} if data is None else data), encoder=encoder, decoder=decoder, observer=observer
+    )
 
 
 def _owned(data: JournalData) -> JournalData:
     check_data(data)
-    return cast("JournalData", copied(data))
+    return deepcopy(data)
+
+
+def _recorded(below: "JournalData | Journal | None") -> JournalData | None:
+    return below.data() if isinstance(below, Journal) else deepcopy(below)
 
 
 def _data_of(below: Mapping[str, "JournalData | Journal"]) -> JournalData:
-    found = {
-        key: part.data() if isinstance(part, Journal) else copied(part)
-        for key, part in sorted(below.items())
-    }
+    found = {key: _recorded(part) for key, part in sorted(below.items())}
     return {key: part for key, part in found.items() if part}
 
 

@@ -1,7 +1,8 @@
 """Questions about calls and the strict reading of their answers: one parser for every bridge.
 
-A question names one exact attempt: its id is derived from the record's nonce, so an answer fits no other attempt. What an
-answer does not say plainly it does not say at all: unknown, empty, short or malformed answers decide nothing.
+A question names one exact attempt: its id is derived from the record's nonce, so an answer fits no other
+attempt. What an answer does not say plainly it does not say at all: unknown, empty, short or malformed
+answers decide nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,7 +79,8 @@ class Question:
         detail: the error's text, or where a result could not be stored.
         payload: for `cause="body"`: what the tool asks.
         schema: for `cause="body"`: the JSON schema of the answer, where the tool gave one.
-        asked_with: set when the question was stored before this visit: a digest of the bare answer that was around then.
+        asked_with: set when the question was stored before this visit: a digest of the bare answer that was
+            around then.
     """
 
     id: str
@@ -128,9 +130,9 @@ def answered(decision: Decision | None) -> Answered | None:
 def read_answer(value: Any) -> Decision | None:
     """One decision about a call in doubt, or None when the value does not plainly say one.
 
-    Read: `{"type": "approve" | "respond" | "reject", …}`, the older inbox form `{"type": "accept" | "response" | "ignore",
-    "args": …}` (alone or in a list of one), `True`/`False`, and the words "approve" and "reject". An edit is refused:
-    what may have happened cannot be changed any more.
+    Read: `{"type": "approve" | "respond" | "reject", …}`, the older inbox form `{"type": "accept" |
+    "response" | "ignore", "args": …}` (alone or in a list of one), `True`/`False`, and the words "approve"
+    and "reject". An edit is refused: what may have happened cannot be changed any more.
     """
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -169,8 +171,8 @@ def _refusal(message: Any) -> Decision | None:
 def read_answers(value: Any, questions: Sequence[Question]) -> dict[str, Decision]:
     """Decisions by question id; empty when the answer cannot be matched to these questions beyond doubt.
 
-    A list of decisions counts by position and only at full length. A mapping counts by request id or by call id (a call id
-    that two questions share names none), and every key has to be one of these questions.
+    A list of decisions counts by position and only at full length. A mapping counts by request id or by call
+    id (a call id that two questions share names none), and every key has to be one of these questions.
     """
     if not questions:
         return {}
@@ -187,7 +189,11 @@ def _by_position(decisions: Any, questions: Sequence[Question]) -> dict[str, Dec
     if not isinstance(decisions, list) or len(decisions) != len(questions):
         return {}
     read = [read_answer(decision) for decision in decisions]
-    return {q.id: d for q, d in zip(questions, read, strict=True) if d is not None} if None not in read else {}
+    return (
+        {q.id: d for q, d in zip(questions, read, strict=True) if d is not None}
+        if None not in read
+        else {}
+    )
 
 
 def _by_name(answers: dict[Any, Any], questions: Sequence[Question]) -> dict[str, Decision]:
@@ -197,8 +203,8 @@ def _by_name(answers: dict[Any, Any], questions: Sequence[Question]) -> dict[str
     names.update({question.request_id: question for question in questions})
     decisions: dict[str, Decision] = {}
     for name, answer in answers.items():
-        question, decision = names.get(name), read_answer(answer)
-        if question is None or decision is None or question.id in decisions:
+        named, decision = names.get(name), read_answer(answer)
+        if named is None or decision is None or named.id in decisions:
             return {}
-        decisions[question.id] = decision
+        decisions[named.id] = decision
     return decisions

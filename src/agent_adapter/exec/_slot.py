@@ -1,9 +1,10 @@
 """Slot and Observer: a call's place in the journal, and who is told what becomes of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agent_adapter.calls import ToolResult
+from agent_adapter.policies import ToolPolicy
 
 
 @dataclass(eq=False)
@@ -18,6 +19,7 @@ class Slot:
         path: the children above, `"name:n/…"`, `""` at the top.
         key: `{path/}{tool}:{digest}:{occurrence}`; `@` and the given key in place of the occurrence when one was given.
         returns: the annotation from which a stored result is rebuilt.
+        policy: how the tool may be run, for an observer that has to decide about a call in doubt.
         result: the recorded result that this call replays, None when it has to run.
         kept: the plain form in which the result is kept, once it is; a marker when it cannot be.
         idempotency_key: what `idempotency_key()` says inside the body; an observer may set it.
@@ -30,6 +32,7 @@ class Slot:
     path: str
     key: str
     returns: Any = None
+    policy: ToolPolicy = field(default_factory=ToolPolicy)
     result: ToolResult | None = None
     kept: Any = None
     idempotency_key: str | None = None

@@ -28,6 +28,6 @@ async def refused(kind: type[BaseException], doing: Awaitable[object]) -> None:
     try:
         outcome = await doing
     except kind as exc:
-        assert type(exc) is kind, f"raised {exc!r}"
+        assert type(exc) is kind, f"raised {exc!r}"  # noqa: PT017 - no test framework here
     else:
         raise AssertionError(f"returned {outcome!r} instead of raising {kind.__name__}")

@@ -45,7 +45,9 @@ class Answers:
 class Parked(GraphInterrupt):
     """The pause of a task whose calls wait for a person."""
 
-    def __init__(self, questions: Sequence[Question], note: str = "", others: Sequence[Interrupt] = ()) -> None:
+    def __init__(
+        self, questions: Sequence[Question], note: str = "", others: Sequence[Interrupt] = ()
+    ) -> None:
         super().__init__((*interrupts_of(questions, note), *others))
         self.questions = tuple(questions)
 
@@ -64,22 +66,32 @@ async def read(ledger: Ledger, visit: Visit, calls: Sequence[CallId]) -> Answers
     bare = _bare_digest(value)
     if not named and value is None:
         return Answers()
-    questions = [question for call in calls if (question := await ledger.open_question(call)) is not None]
+    questions = [
+        question for call in calls if (question := await ledger.open_question(call)) is not None
+    ]
     doubts, bodies = _split(questions)
     decisions: dict[str, Decision] = {q.id: Answer(named[q.id]) for q in bodies if q.id in named}
     note = ""
     if doubts and _id(doubts) in named:
         read = read_answers(named[_id(doubts)], doubts)
         decisions.update(read)
-        note = "" if read else "the answer was not understood, or did not fit these requests; nothing was decided"
+        note = (
+            ""
+            if read
+            else "the answer was not understood, or did not fit these requests; nothing was decided"
+        )
     if value is not None and questions and not decisions:
         if not _shown_alone(questions, await _open(ledger, calls), bare):
-            return Answers(decisions, bare, note or f"a bare answer may be meant for another question: {BY_ID}")
+            return Answers(
+                decisions, bare, note or f"a bare answer may be meant for another question: {BY_ID}"
+            )
         read = {q.id: Answer(value) for q in bodies} or read_answers(value, doubts)
         if not read:
             return Answers(decisions, bare, "the answer was not understood; nothing was decided")
         if not await _use(ledger, visit, calls[0], bare, questions):
-            return Answers(decisions, bare, f"this bare answer was already used for another question: {BY_ID}")
+            return Answers(
+                decisions, bare, f"this bare answer was already used for another question: {BY_ID}"
+            )
         take_bare_answer(visit.configurable)
         decisions.update(read)
     return Answers(decisions, bare, note)
@@ -105,14 +117,22 @@ def _split(questions: Sequence[Question]) -> tuple[list[Question], list[Question
 
 
 def _id(doubts: Sequence[Question]) -> str:
-    return doubts[0].id if len(doubts) == 1 else stable_hash("together", *sorted(q.id for q in doubts))[:32]
+    return (
+        doubts[0].id
+        if len(doubts) == 1
+        else stable_hash("together", *sorted(q.id for q in doubts))[:32]
+    )
 
 
 def _request(doubts: Sequence[Question], note: str) -> dict[str, Any]:
     """The ecosystem's human-in-the-loop request, with the names that tie each answer to its call."""
     request: dict[str, Any] = {
         "action_requests": [
-            {"name": q.tool, "args": q.arguments if isinstance(q.arguments, dict) else {}, "description": q.describe()}
+            {
+                "name": q.tool,
+                "args": q.arguments if isinstance(q.arguments, dict) else {},
+                "description": q.describe(),
+            }
             for q in doubts
         ],
         "review_configs": [
@@ -142,7 +162,9 @@ async def _open(ledger: Ledger, calls: Sequence[CallId]) -> frozenset[str]:
     return frozenset().union(*[await ledger.open_questions(call.run, call.scope) for call in calls])
 
 
-async def _use(ledger: Ledger, visit: Visit, call: CallId, bare: str, questions: Sequence[Question]) -> bool:
+async def _use(
+    ledger: Ledger, visit: Visit, call: CallId, bare: str, questions: Sequence[Question]
+) -> bool:
     """Use the bare answer up: LangGraph keeps it with the checkpoint, and one answer answers one question."""
     checkpoints: Mapping[str, str] = visit.configurable.get("checkpoint_map") or {}
     root = checkpoints.get("", visit.namespace)

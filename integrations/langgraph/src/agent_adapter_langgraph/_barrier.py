@@ -1,7 +1,8 @@
 """The barrier: no protected call starts before the checkpoint that it would be resumed from is stored.
 
-LangGraph writes checkpoints in the background. A call that starts earlier would, after a crash, belong to a step that never
-was, and the model would be asked again. One point read per step makes the default durability as safe as `"sync"`.
+LangGraph writes checkpoints in the background. A call that starts earlier would, after a crash, belong to a
+step that never was, and the model would be asked again. One point read per step makes the default durability
+as safe as `"sync"`.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """The only file that names unstable LangGraph symbols: what a task's config holds, and a self-check of what we build on.
 
-LangGraph hands answers to `interrupt()` by position and keeps a bare answer for whatever asks next. Our questions carry
-their own ids, so we read answers where LangGraph puts them: the resume map (answers by id) and the scratchpad (a bare one).
+LangGraph hands answers to `interrupt()` by position and keeps a bare answer for whatever asks next. Our
+questions carry their own ids, so we read answers where LangGraph puts them: the resume map (answers by id)
+and the scratchpad (a bare one).
 """
 
 import dataclasses
@@ -48,9 +49,9 @@ def bare_answer(configurable: Mapping[str, Any]) -> Any:
     return None if scratchpad is None else scratchpad.get_null_resume(False)
 
 
-def take_bare_answer(configurable: Mapping[str, Any]) -> None:
-    """Use the answer up in this process, so that no `interrupt()` of this run is given it too."""
-    configurable[SCRATCHPAD].get_null_resume(True)
+def take_bare_answer(configurable: Mapping[str, Any]) -> Any:
+    """The bare answer, used up in this process, so that no `interrupt()` of this run is given it too; None when it was."""
+    return configurable[SCRATCHPAD].get_null_resume(True)
 
 
 def injected_names(tool: BaseTool) -> frozenset[str]:
@@ -79,10 +80,12 @@ class BodyScope:
         namespace = configurable.get("checkpoint_ns")
         outer: Callable[[bool], Any] = scratchpad.get_null_resume
 
-        def bare(consume: bool = False) -> Any:  # noqa: FBT001, FBT002 - LangGraph's signature
+        def bare(consume: bool = False) -> Any:
             current = (child_config() or {}).get("configurable", {}).get("checkpoint_ns")
             if current != namespace:
-                return outer(consume)  # a graph inside the body: its own questions keep LangGraph's rules
+                return outer(
+                    consume
+                )  # a graph inside the body: its own questions keep LangGraph's rules
             self.asked = True
             return None
 
@@ -94,15 +97,17 @@ class BodyScope:
             subgraph_counter=itertools.count(self._position * 1000).__next__,
             get_null_resume=bare,
         )
-        send = configurable.get(SEND)
+        send = configurable[SEND]
 
         def send_without_answers(writes: Sequence[tuple[str, Any]]) -> None:
             # LangGraph would store the body's answers as the task's, for whoever asks first next time.
             if kept := [write for write in writes if write[0] != RESUME]:
-                assert send is not None  # noqa: S101 - present wherever a scratchpad is
                 send(kept)
 
-        return {**config, "configurable": {**configurable, SCRATCHPAD: own, SEND: send_without_answers}}
+        return {
+            **config,
+            "configurable": {**configurable, SCRATCHPAD: own, SEND: send_without_answers},
+        }
 
 
 def state_messages(config: RunnableConfig) -> list[Any]:

@@ -27,7 +27,7 @@ from agent_adapter_langgraph._identity import (
 )
 from agent_adapter_langgraph._messages import known_types
 from agent_adapter_langgraph._settings import Policies
-from agent_adapter_langgraph._signals import stopping
+from agent_adapter_langgraph._signals import stops
 
 OnFork = Literal["replay", "rerun", "ask"]
 
@@ -80,22 +80,24 @@ class Core:
         """
         return not self.policies.of(use.name, use.tool).read_only and self.barrier.protects(visit)
 
-    def identify(self, visit: Visit, use: ToolUse, messages: Sequence[Any], scope: NodeScope | None = None) -> CallId:
+    def identify(
+        self, visit: Visit, use: ToolUse, messages: Sequence[Any], scope: NodeScope | None = None
+    ) -> CallId:
         """Which call this use is.
 
         Raises:
             NotSealable: an argument has no exact stored form; nothing ran.
         """
-        try:
-            found = find_message(messages, use.model_id, use.name) if use.model_id is not None else None
+        with stops():
+            found = (
+                find_message(messages, use.model_id, use.name) if use.model_id is not None else None
+            )
             if visit.run_name is not None and use.model_id is not None and messages:
                 occurrence = occurrence_of(messages, use.model_id, use.name, use.arguments)
                 return named_call(visit, use.name, use.model_id, use.arguments, occurrence)
             if found is not None and use.model_id is not None:
                 return message_call(visit, found[0], use.name, use.model_id, use.arguments)
             return visit_call(visit, use.name, use.model_id, use.arguments, scope=scope)
-        except Exception as error:
-            raise stopping(error) from None
 
     def call(self, visit: Visit, use: ToolUse, name: CallId, answers: Answers) -> Call:
         """The use as a call to drive."""
@@ -113,10 +115,8 @@ class Core:
 
     async def answers(self, visit: Visit, calls: Sequence[CallId]) -> Answers:
         """What people said to the open questions of the calls of one task."""
-        try:
+        with stops():
             return await _approval.read(self.ledger, visit, calls)
-        except Exception as error:
-            raise stopping(error) from None
 
     @staticmethod
     def visit(config: RunnableConfig) -> Visit:
@@ -125,10 +125,8 @@ class Core:
         Raises:
             ConfigError: the run name is malformed.
         """
-        try:
+        with stops():
             return visit_of(config)
-        except Exception as error:
-            raise stopping(error) from None
 
 
 def _drop(_: Call) -> None:
@@ -138,7 +136,9 @@ def _drop(_: Call) -> None:
 def _mark(call: Call) -> None:
     from langgraph.config import get_stream_writer
 
-    get_stream_writer()({"type": "tool_replayed", "tool_call_id": call.id.call_id, "name": call.id.tool})
+    get_stream_writer()(
+        {"type": "tool_replayed", "tool_call_id": call.id.call_id, "name": call.id.tool}
+    )
 
 
 def _named(base: str) -> Callable[[Any], Any]:
@@ -150,8 +150,13 @@ def _named(base: str) -> Callable[[Any], Any]:
         if isinstance(result, list):
             return [name(item, f"{suffix}-{n}") for n, item in enumerate(result)]
         if isinstance(result, Command) and isinstance(result.update, dict):
-            update = {key: _each(value, lambda item, n: name(item, f"{suffix}-{n}")) for key, value in result.update.items()}
-            return Command(graph=result.graph, update=update, resume=result.resume, goto=result.goto)
+            update = {
+                key: _each(value, lambda item, n: name(item, f"{suffix}-{n}"))
+                for key, value in result.update.items()
+            }
+            return Command(
+                graph=result.graph, update=update, resume=result.resume, goto=result.goto
+            )
         return result
 
     return name
@@ -159,5 +164,8 @@ def _named(base: str) -> Callable[[Any], Any]:
 
 def _each(value: Any, change: Callable[[Any, int], Any]) -> Any:
     if isinstance(value, list) and any(isinstance(item, ToolMessage) for item in value):
-        return [change(item, n) if isinstance(item, ToolMessage) else item for n, item in enumerate(value)]
+        return [
+            change(item, n) if isinstance(item, ToolMessage) else item
+            for n, item in enumerate(value)
+        ]
     return value

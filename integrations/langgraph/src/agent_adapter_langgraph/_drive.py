@@ -1,22 +1,32 @@
 """One protected call, from its record to its record: the sync and the async driver over one core.
 
-A driver enters the ledger, runs the framework's own execution with probes in front of the tools, and records how it ended.
-Sync calls run in the caller's thread and only their store operations on the shared loop; async calls run in a task of their
-own, so that a cancelled caller or a failed sibling does not lose a result.
+A driver enters the ledger, runs the framework's own execution with probes in front of the tools, and records
+how it ended. Sync calls run in the caller's thread and only their store operations on the shared loop; async
+calls run in a task of their own, so that a cancelled caller or a failed sibling does not lose a result.
 """
 
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand, is_invalid_resume
 
-from agent_adapter.errors import NotSealable
-from agent_adapter.exec.integration import Asked, Attempt, CallId, ClaimLost, Ledger, Replay, decode, encode
+from agent_adapter.errors import ConfigError, NotSealable
+from agent_adapter.exec.integration import (
+    Asked,
+    Attempt,
+    CallId,
+    ClaimLost,
+    Ledger,
+    Replay,
+    decode,
+    encode,
+)
 from agent_adapter.policies import ToolPolicy
 from agent_adapter.runtime import shared
 from agent_adapter_langgraph._approval import Answers, Parked, storable
@@ -24,6 +34,7 @@ from agent_adapter_langgraph._compat import BodyScope
 from agent_adapter_langgraph._identity import as_stored
 from agent_adapter_langgraph._messages import MESSAGES, Known, dump, dump_parent, load
 from agent_adapter_langgraph._probe import Recorded
+from agent_adapter_langgraph._selfcheck import require_questions
 from agent_adapter_langgraph._signals import LookAgain, stopping
 
 T = TypeVar("T")
@@ -69,13 +80,21 @@ class Running:
         self.attempt = attempt
         self.completed: Recorded | None = None
         self.refused: BaseException | None = None
-        self.scope = BodyScope([decode(answer, known=MESSAGES) for answer in attempt.answers], call.position)
+        self.scope = BodyScope(
+            [decode(answer, known=MESSAGES) for answer in attempt.answers], call.position
+        )
         self._lock = threading.Lock()
         self._bodies = 0
         self._last: BodyEnd | None = None
         if attempt.body_output is not None:
             self.completed = Recorded(
-                load(attempt.body_output, call.known, tool=call.id.tool, call_id=call.model_id, namespace=call.namespace)
+                load(
+                    attempt.body_output,
+                    call.known,
+                    tool=call.id.tool,
+                    call_id=call.model_id,
+                    namespace=call.namespace,
+                )
             )
 
     def begin(self, arguments: dict[str, Any]) -> Recorded | None:
@@ -85,11 +104,11 @@ class Running:
         if self.completed is not None:
             return self.completed
         try:
-            await self.attempt.start(encode(as_stored(arguments)))
-        except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
-            self.refused = outward(error)
-        if self.refused is not None:
-            raise self.refused
+            with leaving():
+                await self.attempt.start(encode(as_stored(arguments)))
+        except GraphBubbleUp as refused:
+            self.refused = refused
+            raise
         with self._lock:
             self._bodies += 1
         return None
@@ -166,7 +185,9 @@ class Drive:
             except LookAgain:
                 continue
 
-    async def _body(self, call: Call, running: Running, execute: Callable[[Running], Awaitable[Any]]) -> Any:
+    async def _body(
+        self, call: Call, running: Running, execute: Callable[[Running], Awaitable[Any]]
+    ) -> Any:
         try:
             result = await execute(running)
         except asyncio.CancelledError as error:
@@ -198,89 +219,110 @@ class Drive:
             in_background(self._failed(call, running, error))
 
     async def _enter(self, call: Call) -> Replay | Attempt:
-        try:
+        with leaving(call.answers.note):
             return await self.ledger.enter(
-                call.id, policy=call.policy, answers=call.answers.decisions, on_fork=call.on_fork, bare=call.answers.bare
+                call.id,
+                policy=call.policy,
+                answers=call.answers.decisions,
+                on_fork=call.on_fork,
+                bare=call.answers.bare,
             )
-        except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
-            refused = outward(error, call.answers.note)
-        raise refused
 
     def _replay(self, call: Call, entered: Replay) -> Any:
         self._announce(call)
-        return load(
-            entered.outcome, call.known, tool=call.id.tool, call_id=call.model_id, namespace=call.namespace
+        result = load(
+            entered.outcome,
+            call.known,
+            tool=call.id.tool,
+            call_id=call.model_id,
+            namespace=call.namespace,
         )
+        # What a person said has no id yet; what a tool returned got its id before it was recorded.
+        return call.finished(result)
 
     async def _finished(self, call: Call, running: Running, result: Any) -> Any:
         try:
-            result = call.finished(result)
-            try:
-                outcome = dump(result, call.known)
-            except NotSealable as refused:
-                logger.warning("tool %r: its result cannot be stored: %s; it is not replayed", call.id.tool, refused)
-                await running.attempt.unrecordable(str(refused))
-            else:
-                await running.attempt.finish(outcome)
-        except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
-            refused = outward(error)
-        else:
+            with leaving():
+                result = call.finished(result)
+                await self._store(call, running.attempt.finish, running.attempt, result)
             return result
         finally:
             running.attempt.land()
-        raise refused
 
     async def _failed(self, call: Call, running: Running, error: BaseException) -> BaseException:
         """The error to raise, once it is recorded what it means for the call."""
         try:
-            return await self._record_failure(call, running, error)
-        except Exception as failure:  # noqa: BLE001 - raised by the caller
-            return outward(failure)
+            with leaving():
+                return await self._record_failure(call, running, error)
+        except GraphBubbleUp as refused:
+            return refused
         finally:
             running.attempt.land()
 
-    async def _record_failure(self, call: Call, running: Running, error: BaseException) -> BaseException:
+    async def _store(
+        self, call: Call, store: Callable[[Any], Awaitable[None]], attempt: Attempt, result: Any
+    ) -> None:
+        """Store a result by `store`; one that has no exact stored form becomes a question when the call is met again."""
+        try:
+            outcome = dump(result, call.known)
+        except NotSealable as refused:
+            logger.warning(
+                "tool %r: its result cannot be stored and will not be replayed: %s",
+                call.id.tool,
+                refused,
+            )
+            await attempt.unrecordable(str(refused))
+        else:
+            await store(outcome)
+
+    async def _record_failure(
+        self, call: Call, running: Running, error: BaseException
+    ) -> BaseException:
         attempt = running.attempt
         if error is running.refused or not (attempt.started or running.completed):
             return error
         if running.completed is not None:
             # The body is over; what failed or asks stands around it, and is entered again without the body.
-            await self._contain(call, attempt, running.completed)
+            await self._store(call, attempt.contain, attempt, running.completed.output)
         elif isinstance(error, GraphInterrupt):
             if not running.scope.asked:
                 await attempt.contain()
                 return error
             asked = error.args[0][0]
-            return Parked([await attempt.pause(storable(asked.value), asked.response_schema)], note=call.answers.note)
+            return Parked(
+                [await attempt.pause(storable(asked.value), asked.response_schema)],
+                note=call.answers.note,
+            )
         elif isinstance(error, ParentCommand):
             await attempt.finish(dump_parent(error.args[0], call.namespace, call.known))
-        elif is_invalid_resume(error) and attempt.answers:
-            await attempt.reopen()
+        elif is_invalid_resume(error):
+            # Nothing was saved: the body's own question is open again, or that of a graph inside it still is.
+            await (attempt.reopen() if attempt.answered else attempt.contain())
         elif isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
             await attempt.fail("raised", error)
         else:
             await attempt.fail("cancelled", error)
         return error
 
-    async def _contain(self, call: Call, attempt: Attempt, completed: Recorded) -> None:
+
+@contextmanager
+def leaving(note: str = "") -> Iterator[None]:
+    """What leaves this block leaves as the framework may see it.
+
+    A question becomes a pause, a lost claim a second look, anything else an error that ends the run.
+    """
+    try:
+        yield
+    except Asked as asked:
         try:
-            output = dump(completed.output, call.known)
-        except NotSealable as refused:
-            await attempt.unrecordable(str(refused))
-        else:
-            await attempt.contain(output)
-
-
-def outward(error: BaseException, note: str = "") -> BaseException:
-    """The error as the framework may see it: a pause for a question, a second look for a lost claim, else a stop."""
-    match error:
-        case Asked(question=question):
-            return Parked([question], note)
-        case ClaimLost():
-            return LookAgain()
-        case Exception():
-            return stopping(error)
-    return error
+            require_questions()
+        except ConfigError as refused:
+            raise stopping(refused) from None
+        raise Parked([asked.question], note) from None
+    except ClaimLost:
+        raise LookAgain from None
+    except Exception as error:  # noqa: BLE001 - it leaves as an error of its own class
+        raise stopping(error) from None
 
 
 def in_sync(work: Coroutine[Any, Any, T]) -> T:

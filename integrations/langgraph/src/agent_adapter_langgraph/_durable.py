@@ -34,18 +34,18 @@ class DurableTools:
     Args:
         store: a path or URL, or a checkpoint store that also has `CallClaims`.
         policies: what a tool does not say about itself, by tool name.
-        checkpoint_key: seals the records; by default the environment's `AGENT_ADAPTER_CHECKPOINT_KEY`, or the store's own.
-        types: classes, beyond messages and what a tool's return annotation reaches, that results may hold.
-        trust_annotations: believe `readOnlyHint` and `idempotentHint` in a tool's metadata; `destructiveHint` always counts.
-        on_fork: what a finished call means on another branch of its thread: `replay` it, `rerun` it there, or `ask`.
-        on_busy: what happens when another live worker is at a call and does not finish in `claim_wait_s`: `conflict` raises
-            `CheckpointConflict`, `ask` lets a person decide although the other worker may still be at it.
-        claim_wait_s: seconds for which such a worker is waited for.
-        barrier_s: seconds for which the checkpointer may take to store the checkpoint that a call stands on.
-        model_replies: keep the model's reply of each turn; without it two workers that answer one pause may double the next turn.
-        streaming: `drop` sends nothing for replayed calls, `mark` sends one custom event each.
-        allow_unsaved: calls in a graph without a checkpointer (and without a run name) run unprotected instead of being
-            refused.
+        checkpoint_key: seals the records; by default the environment's `AGENT_ADAPTER_CHECKPOINT_KEY`, or the
+            store's own. types: classes, beyond messages and what a tool's return annotation reaches, that
+            results may hold. trust_annotations: believe `readOnlyHint` and `idempotentHint` in a tool's
+            metadata; `destructiveHint` always counts. on_fork: what a finished call means on another branch
+            of its thread: `replay` it, `rerun` it there, or `ask`. on_busy: what happens when another live
+            worker is at a call and does not finish in `claim_wait_s`: `conflict` raises `CheckpointConflict`,
+            `ask` lets a person decide although the other worker may still be at it. claim_wait_s: seconds for
+            which such a worker is waited for. barrier_s: seconds for which the checkpointer may take to store
+            the checkpoint that a call stands on. model_replies: keep the model's reply of each turn; without
+            it two workers that answer one pause may double the next turn. streaming: `drop` sends nothing for
+            replayed calls, `mark` sends one custom event each. allow_unsaved: calls in a graph without a
+            checkpointer (and without a run name) run unprotected instead of being refused.
 
     Raises:
         ConfigError: a setting has a value that it cannot have.
@@ -72,7 +72,12 @@ class DurableTools:
         _one_of("streaming", streaming, ("drop", "mark"))
         self._store = open_store(store)
         self._core = Core(
-            Ledger(self._store, checkpoint_key=checkpoint_key, claim_wait_s=claim_wait_s, on_busy=on_busy),
+            Ledger(
+                self._store,
+                checkpoint_key=checkpoint_key,
+                claim_wait_s=claim_wait_s,
+                on_busy=on_busy,
+            ),
             barrier=Barrier(wait_s=barrier_s, allow_unsaved=allow_unsaved),
             policies=Policies(policies or {}, trust_annotations=trust_annotations),
             types={name_of(kind): kind for kind in types},
@@ -90,7 +95,9 @@ class DurableTools:
         """A `ToolNode(tools, **options)` whose calls are protected."""
         return DurableToolNode(tools, core=self._core, **options)
 
-    def middleware(self, *inside: "AgentMiddleware[Any, Any, Any]") -> "list[AgentMiddleware[Any, Any, Any]]":
+    def middleware(
+        self, *inside: "AgentMiddleware[Any, Any, Any]"
+    ) -> "list[AgentMiddleware[Any, Any, Any]]":
         """The middleware list for `create_agent`: ours outermost and innermost, `inside` between them.
 
         `middleware=durable.middleware(HumanInTheLoopMiddleware(…), …)`, or `[*durable.middleware(), …]`.
@@ -101,7 +108,9 @@ class DurableTools:
         try:
             from agent_adapter_langgraph._middleware import DurableReplies, DurableToolCalls
         except ImportError as error:
-            raise ConfigError("middleware needs langchain: pip install agent-adapter-langgraph[agents]") from error
+            raise ConfigError(
+                "middleware needs langchain: pip install agent-adapter-langgraph[agents]"
+            ) from error
         replies = [DurableReplies(self._replies)] if self._replies else []
         return [DurableToolCalls(self._core), *inside, *replies]
 
@@ -131,7 +140,9 @@ class DurableTools:
 
     def _listing(self) -> RunListing:
         if not isinstance(self._store, RunListing):
-            raise ConfigError(f"{type(self._store).__name__} cannot list its runs (the RunListing protocol)")
+            raise ConfigError(
+                f"{type(self._store).__name__} cannot list its runs (the RunListing protocol)"
+            )
         return self._store
 
 

@@ -53,7 +53,11 @@ class Visit:
     @property
     def listing(self) -> str:
         """The name under which the store lists this thread's runs."""
-        return listing(self.thread) if self.run_name is None else f"langgraph-run:{_hash(self.run_name)[:32]}"
+        return (
+            listing(self.thread)
+            if self.run_name is None
+            else f"langgraph-run:{_hash(self.run_name)[:32]}"
+        )
 
 
 def listing(thread: str) -> str:
@@ -70,7 +74,9 @@ def visit_of(config: RunnableConfig) -> Visit:
     configurable = config.get("configurable") or {}
     run_name = configurable.get(RUN_NAME)
     if run_name is not None and (not isinstance(run_name, str) or not run_name):
-        raise ConfigError(f"configurable[{RUN_NAME!r}] is a non-empty string that names one request, not {run_name!r}")
+        raise ConfigError(
+            f"configurable[{RUN_NAME!r}] is a non-empty string that names one request, not {run_name!r}"
+        )
     namespace = str(configurable.get("checkpoint_ns") or "")
     metadata = config.get("metadata") or {}
     runtime = configurable.get("__pregel_runtime")
@@ -138,22 +144,32 @@ def visit_call(
 ) -> CallId:
     """A call that only its visit tells apart: by the model's id if it has one, else by how many equal ones came before."""
     place = scope.place(visit) if scope else visit.namespace
-    base = ("named", visit.run_name, path_of(place)) if visit.run_name is not None else ("visit", visit.thread, place)
+    base = (
+        ("named", visit.run_name, path_of(place))
+        if visit.run_name is not None
+        else ("visit", visit.thread, place)
+    )
     run = _run(*base)
     digested = call_digest(tool, arguments)
     if call_id is not None:
         return _call(visit, run, _hash("id", call_id)[:32], tool, call_id, arguments)
     execution = scope.execution if scope else visit.attempt
     occurrence = occurrences.next((visit.thread, place, execution), tool, digested)
-    return _call(visit, run, _hash("nth", digested, str(occurrence))[:32], tool, f"{tool}-{occurrence}", arguments)
+    return _call(
+        visit,
+        run,
+        _hash("nth", digested, str(occurrence))[:32],
+        tool,
+        f"{tool}-{occurrence}",
+        arguments,
+    )
 
 
 def named_call(visit: Visit, tool: str, call_id: str, arguments: Any, occurrence: int) -> CallId:
     """A call of a request that the caller named; it survives a fresh thread and a second delivery."""
-    assert visit.run_name is not None  # noqa: S101 - the caller asked
     digested = call_digest(tool, arguments)
     key = _hash(visit.path, digested, str(occurrence))[:32]
-    return _call(visit, _run("named", visit.run_name), key, tool, call_id, arguments)
+    return _call(visit, _run("named", visit.run_name or ""), key, tool, call_id, arguments)
 
 
 def message_run(thread: str, message_id: str) -> str:
@@ -161,7 +177,9 @@ def message_run(thread: str, message_id: str) -> str:
     return _run("message", thread, message_id)
 
 
-def _call(visit: Visit, run: str, key: str, tool: str, call_id: str, arguments: Any) -> CallId:
+def _call(  # noqa: PLR0917 - one private constructor for every kind of identity
+    visit: Visit, run: str, key: str, tool: str, call_id: str, arguments: Any
+) -> CallId:
     return CallId(
         run=run,
         name=visit.listing,
@@ -180,7 +198,9 @@ def _run(*parts: str) -> str:
 
 def _hash(*parts: str) -> str:
     # The length of each part keeps the parts apart whatever they contain.
-    return hashlib.sha256("".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        "".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def stable_hash(*parts: str) -> str:
@@ -241,7 +261,9 @@ def get(thing: Any, name: str) -> Any:
 def occurrence_of(messages: Sequence[Any], call_id: str | None, tool: str, arguments: Any) -> int:
     """How many equal calls the model asked for before this one, since the person last said something."""
     digested, count = call_digest(tool, arguments), 0
-    start = max((n for n, message in enumerate(messages) if get(message, "type") == "human"), default=-1)
+    start = max(
+        (n for n, message in enumerate(messages) if get(message, "type") == "human"), default=-1
+    )
     for message in messages[start + 1 :]:
         for call in calls_of(message):
             if call.get("name") == tool and call_digest(tool, call.get("args")) == digested:

@@ -1,7 +1,7 @@
 """Results of tool calls, as ToolNode's execute step returns them, to plain JSON and back.
 
-Nothing that the record names is imported or called: messages, commands and sends are known here, other classes only when the
-tool's return annotation reaches them or the settings name them.
+Nothing that the record names is imported or called: messages, commands and sends are known here, other
+classes only when the tool's return annotation reaches them or the settings name them.
 """
 
 import json
@@ -36,7 +36,11 @@ MESSAGES: Known = {
 def known_types(tool: BaseTool | None, extra: Known) -> Known:
     """The classes that a record of this tool may hold."""
     known = {**MESSAGES, **extra}
-    for function in (getattr(tool, "func", None), getattr(tool, "coroutine", None), getattr(tool, "_run", None)):
+    for function in (
+        getattr(tool, "func", None),
+        getattr(tool, "coroutine", None),
+        getattr(tool, "_run", None),
+    ):
         annotation = getattr(function, "__annotations__", {}).get("return")
         if annotation is not None and not isinstance(annotation, str):
             known.update(reachable_types(annotation))
@@ -86,7 +90,9 @@ def _checked(value: Any, known: Known) -> Any:
     return encoded
 
 
-def load(outcome: Mapping[str, Any], known: Known, *, tool: str, call_id: str | None, namespace: str) -> Any:
+def load(
+    outcome: Mapping[str, Any], known: Known, *, tool: str, call_id: str | None, namespace: str
+) -> Any:
     """The recorded result.
 
     Args:
@@ -103,7 +109,10 @@ def load(outcome: Mapping[str, Any], known: Known, *, tool: str, call_id: str | 
     """
     match outcome["kind"]:
         case "list":
-            return [load(item, known, tool=tool, call_id=call_id, namespace=namespace) for item in outcome["items"]]
+            return [
+                load(item, known, tool=tool, call_id=call_id, namespace=namespace)
+                for item in outcome["items"]
+            ]
         case "command":
             return _load_command(outcome, known)
         case "parent":
@@ -154,7 +163,10 @@ def _decided(outcome: Mapping[str, Any], tool: str, call_id: str | None) -> Any:
         if call_id is None or isinstance(value, ToolMessage):
             return value
         return ToolMessage(content=_text(value), name=tool, tool_call_id=call_id)
-    reason = outcome["value"] or "A person decided that this call is not run. Do not call it again unless the user asks for it."
+    reason = (
+        outcome["value"]
+        or "A person decided that this call is not run. Do not call it again unless the user asks for it."
+    )
     if call_id is None:
         raise ToolException(reason)
     return ToolMessage(content=reason, name=tool, tool_call_id=call_id, status="error")

@@ -6,10 +6,11 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from agent_adapter.exec.integration import CallId
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._core import Core, ToolUse
 from agent_adapter_langgraph._drive import Call, in_sync
-from agent_adapter_langgraph._identity import CallId, Visit, messages_of
+from agent_adapter_langgraph._identity import Visit, messages_of
 from agent_adapter_langgraph._replies import Replies
 from agent_adapter_langgraph._tool_node import probed
 
@@ -21,7 +22,9 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self._core = core
 
-    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
+    ) -> Any:
         """The call's result: from the record, or through the handler with a probe before the tool."""
         found = self._identify(request)
         if found is None:
@@ -69,5 +72,3 @@ class DurableReplies(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """As `wrap_model_call`."""
         return await self._replies.aagent(request, handler)
-
-

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 
-from agent_adapter.calls import ToolResult
+from agent_adapter import ToolResult
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import (
     Attempt,
-    ClaimLost,
+    CallId,
     Replay,
     Slot,
     from_entry,
@@ -23,8 +23,9 @@ from agent_adapter.exec.integration import (
 )
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._drive import in_sync, outward
-from agent_adapter_langgraph._identity import CallId, NodeScope, Visit, visit_call
+from agent_adapter_langgraph._drive import in_sync, leaving
+from agent_adapter_langgraph._identity import NodeScope, Visit, visit_call
+from agent_adapter_langgraph._signals import LookAgain
 from agent_adapter_langgraph._wrap import node_scope
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -92,33 +93,37 @@ class LedgerObserver:
         """The recorded result, or None once it is stored that the body begins."""
         if slot.result is not None:
             return None
-        if slot.digest is None:
-            raise outward(
-                NotSealable("$", slot.tool, "was called with arguments that have no exact stored form; nothing ran")
-            )
+        with leaving():
+            if slot.digest is None:
+                reason = "was called with arguments that have no exact stored form; nothing ran"
+                raise NotSealable("$", slot.tool, reason)
         call = self._identify(slot)
-        answers: Answers = await self._core.answers(self._visit, [call])
+        answers = await self._core.answers(self._visit, [call])
         while True:
             try:
-                entered = await self._core.ledger.enter(
-                    call,
-                    policy=slot.policy,
-                    answers=answers.decisions,
-                    on_fork=self._core.on_fork,
-                    bare=answers.bare,
-                )
-                if isinstance(entered, Replay):
-                    return _result(slot, entered.outcome)
-                await entered.start(slot.arguments)
-            except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
-                if isinstance(error, ClaimLost):
-                    continue
-                refused = outward(error, answers.note)
-            else:
-                slot.idempotency_key = entered.idempotency_key
-                self._open[id(slot)] = (slot, entered)
-                return None
-            raise refused
+                with leaving(answers.note):
+                    return await self._enter(slot, call, answers)
+            except LookAgain:
+                continue
+
+    async def _enter(self, slot: Slot, call: CallId, answers: Answers) -> ToolResult | None:
+        entered = await self._core.ledger.enter(
+            call,
+            policy=slot.policy,
+            answers=answers.decisions,
+            on_fork=self._core.on_fork,
+            bare=answers.bare,
+        )
+        if isinstance(entered, Replay):
+            return _result(slot, entered.outcome)
+        try:
+            await entered.start(slot.arguments)
+        except BaseException:
+            entered.land()
+            raise
+        slot.idempotency_key = entered.idempotency_key
+        self._open[id(slot)] = (slot, entered)
+        return None
 
     async def settle(self, slot: Slot, result: ToolResult) -> None:
         """Record how the call ended."""
@@ -126,28 +131,20 @@ class LedgerObserver:
         if attempt is None:
             return
         try:
-            if isinstance(slot.kept, dict) and "unrecordable" not in slot.kept:
-                await attempt.finish({"kind": "journaled", "entry": slot.kept})
-            elif result.status == "cancelled":
-                await attempt.fail("cancelled", result.cause or RuntimeError("cancelled"))
-            else:
-                await attempt.unrecordable(str(slot.kept))
-        except Exception as error:  # noqa: BLE001 - raised below, as the framework may see it
-            refused = outward(error)
-        else:
-            return
+            with leaving():
+                await _record(attempt, slot, result)
         finally:
             attempt.land()
-        raise refused
 
     async def close(self, error: BaseException) -> None:
-        """The node ends with an error while calls are open: those that pause are entered again, the others are in doubt."""
+        """The node ends with an error while calls are open: those that pause are entered again, others are in doubt."""
         for _, attempt in list(self._open.values()):
             try:
-                if isinstance(error, GraphInterrupt):
-                    await attempt.contain()
-                else:
-                    await attempt.fail("cancelled", error)
+                with leaving():
+                    if isinstance(error, GraphInterrupt):
+                        await attempt.contain()
+                    else:
+                        await attempt.fail("cancelled", error)
             finally:
                 attempt.land()
         self._open.clear()
@@ -155,6 +152,15 @@ class LedgerObserver:
     def _identify(self, slot: Slot) -> CallId:
         # The journal's key already counts equal calls, in the order of the node's code.
         return visit_call(self._visit, slot.tool, slot.key, slot.arguments, scope=self._scope)
+
+
+async def _record(attempt: Attempt, slot: Slot, result: ToolResult) -> None:
+    if isinstance(slot.kept, dict) and "unrecordable" not in slot.kept:
+        await attempt.finish({"kind": "journaled", "entry": slot.kept})
+    elif result.status == "cancelled":
+        await attempt.fail("cancelled", result.cause or RuntimeError("cancelled"))
+    else:
+        await attempt.unrecordable(str(slot.kept))
 
 
 def _result(slot: Slot, outcome: Any) -> ToolResult:

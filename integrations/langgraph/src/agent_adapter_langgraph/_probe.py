@@ -1,7 +1,8 @@
 """A stand-in for a tool that stores `started` right before the body, whatever middleware stands in between.
 
-The record is written here and not where the call enters, so that a pause or a refusal inside leaves no doubt, and a person
-who decides about a call in doubt is shown the arguments that were really used (after an edit, for example).
+The record is written here and not where the call enters, so that a pause or a refusal inside leaves no doubt,
+and a person who decides about a call in doubt is shown the arguments that were really used (after an edit,
+for example).
 """
 
 import dataclasses
@@ -78,7 +79,11 @@ def probe(tool: BaseTool, body: Body) -> BaseTool:
     """A copy of the tool, of a subclass of its class, that reports to `body` and then runs the tool itself."""
     kind = type(tool)
     if kind not in _classes:
-        _classes[kind] = type(kind.__name__, (kind,), {"run": _Probe.run, "arun": _Probe.arun, "__doc__": kind.__doc__})
+        _classes[kind] = type(
+            kind.__name__,
+            (kind,),
+            {"run": _Probe.run, "arun": _Probe.arun, "__doc__": kind.__doc__},
+        )
     copy = tool.model_copy()
     object.__setattr__(copy, "__class__", _classes[kind])
     object.__setattr__(copy, "_agent_adapter_body", body)
@@ -108,7 +113,7 @@ class Probes(list[BaseTool]):
 
 
 def _standing(tool: Any) -> tuple[Body, BaseTool]:
-    return tool._agent_adapter_body, tool._agent_adapter_original  # noqa: SLF001 - set by `probe`
+    return vars(tool)["_agent_adapter_body"], vars(tool)["_agent_adapter_original"]
 
 
 def _visible(tool: BaseTool, tool_input: Any) -> dict[str, Any]:
@@ -131,4 +136,6 @@ def _plain_runtime(value: Any, config: RunnableConfig) -> Any:
     if not isinstance(value, ToolRuntime):
         return value
     # Tools that the body itself calls are calls of their own, not this call once more.
-    return dataclasses.replace(value, config=config, tools=[original_of(tool) for tool in value.tools or ()])
+    return dataclasses.replace(
+        value, config=config, tools=[original_of(tool) for tool in value.tools or ()]
+    )

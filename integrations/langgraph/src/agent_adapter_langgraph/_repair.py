@@ -69,13 +69,17 @@ async def delete_runs(listed: RunListing, store: CheckpointStore, name: str) -> 
     return deleted
 
 
-async def prune(ledger: Ledger, listed: RunListing, store: CheckpointStore, older_than_s: float) -> int:
+async def prune(
+    ledger: Ledger, listed: RunListing, store: CheckpointStore, older_than_s: float
+) -> int:
     """How many of the bridge's runs were deleted: old ones in which every call is finished."""
     deleted, after = 0, None
     before = time.time() - older_than_s
     while runs := await listed.list_runs(kind="flow", saved_before=before, after=after, limit=PAGE):
         after = runs[-1].run_id
         for run in runs:
-            if run.name.startswith(("langgraph:", "langgraph-run:")) and await ledger.finished(run.run_id):
+            if run.name.startswith(("langgraph:", "langgraph-run:")) and await ledger.finished(
+                run.run_id
+            ):
                 deleted += await store.delete(run.run_id)
     return deleted

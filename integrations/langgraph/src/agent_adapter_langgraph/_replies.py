@@ -1,7 +1,8 @@
 """Model replies of a turn, kept by the first writer: two workers that go on from one pause continue as one.
 
-Without it both ask the model, get two messages with two ids, and the next tool runs twice. It also saves the paid model call
-after a crash. A reply is found by thread, node path, step and the messages that the model was shown.
+Without it both ask the model, get two messages with two ids, and the next tool runs twice. It also saves the
+paid model call after a crash. A reply is found by thread, node path, step and the messages that the model was
+shown.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,9 +16,17 @@ from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import CallId, decode, encode, reachable_types
 from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._drive import in_sync
-from agent_adapter_langgraph._identity import Visit, as_stored, calls_of, get, messages_of, occurrences, stable_hash
+from agent_adapter_langgraph._identity import (
+    Visit,
+    as_stored,
+    calls_of,
+    get,
+    messages_of,
+    occurrences,
+    stable_hash,
+)
 from agent_adapter_langgraph._messages import MESSAGES, Known
-from agent_adapter_langgraph._signals import stopping
+from agent_adapter_langgraph._signals import stops
 
 
 class Replies:
@@ -57,9 +66,15 @@ class Replies:
             return decode(kept, known=MESSAGES)
         update = _identified(ask(), turn)
         encoded = _encoded(update, MESSAGES)
-        return update if encoded is None else decode(in_sync(self._keep(turn, encoded)), known=MESSAGES)
+        return (
+            update
+            if encoded is None
+            else decode(in_sync(self._keep(turn, encoded)), known=MESSAGES)
+        )
 
-    async def anode(self, state: Any, config: RunnableConfig, ask: Callable[[], Awaitable[Any]]) -> Any:
+    async def anode(
+        self, state: Any, config: RunnableConfig, ask: Callable[[], Awaitable[Any]]
+    ) -> Any:
         """As `node`."""
         turn = self._turn(config, messages_of(state))
         if turn is None:
@@ -68,7 +83,9 @@ class Replies:
             return decode(kept, known=MESSAGES)
         update = _identified(await ask(), turn)
         encoded = _encoded(update, MESSAGES)
-        return update if encoded is None else decode(await self._keep(turn, encoded), known=MESSAGES)
+        return (
+            update if encoded is None else decode(await self._keep(turn, encoded), known=MESSAGES)
+        )
 
     def _turn(self, config: RunnableConfig, messages: Sequence[Any]) -> CallId | None:
         """The place of this turn's reply; None when nothing could find it again."""
@@ -77,23 +94,31 @@ class Replies:
             return None
         shown = [_shown(message, by_id=visit.run_name is None) for message in messages]
         digested = stable_hash(*shown)
-        nth = str(occurrences.next((visit.thread, visit.namespace, visit.attempt, "reply"), "reply", digested))
+        nth = str(
+            occurrences.next(
+                (visit.thread, visit.namespace, visit.attempt, "reply"), "reply", digested
+            )
+        )
         run = _place(visit, digested, nth)
-        return CallId(run=run, name=visit.listing, key="reply", call_id="reply", tool="model", digest=digested, scope="")
+        return CallId(
+            run=run,
+            name=visit.listing,
+            key="reply",
+            call_id="reply",
+            tool="model",
+            digest=digested,
+            scope="",
+        )
 
     async def _kept(self, turn: CallId) -> Any | None:
-        try:
+        with stops():
             return await self._core.ledger.kept(turn)
-        except Exception as error:
-            raise stopping(error) from None
 
     async def _keep(self, turn: CallId, reply: Any | None) -> Any | None:
         if reply is None:
             return None
-        try:
+        with stops():
             return await self._core.ledger.keep(turn, reply)
-        except Exception as error:
-            raise stopping(error) from None
 
 
 def _place(visit: Visit, digested: str, nth: str) -> str:
@@ -110,7 +135,9 @@ def _shown(message: Any, *, by_id: bool) -> str:
         return stable_hash(kind, str(get(message, "tool_call_id")) if by_id else "", content)
     if by_id and get(message, "id"):
         return stable_hash(kind, str(get(message, "id")))
-    calls = [(str(call.get("name")), str(as_stored(call.get("args")))) for call in calls_of(message)]
+    calls = [
+        (str(call.get("name")), str(as_stored(call.get("args")))) for call in calls_of(message)
+    ]
     return stable_hash(kind, content, *(part for call in calls for part in call))
 
 
@@ -159,12 +186,17 @@ def _identified(update: Any, turn: CallId) -> Any:
     if isinstance(update, list):
         return [_identify(item, turn, n) for n, item in enumerate(update)]
     if isinstance(update, Mapping):
-        return {key: _identified(value, turn) if _holds_messages(value) else value for key, value in update.items()}
+        return {
+            key: _identified(value, turn) if _holds_messages(value) else value
+            for key, value in update.items()
+        }
     return update
 
 
 def _holds_messages(value: Any) -> bool:
-    return isinstance(value, BaseMessage) or (isinstance(value, list) and any(isinstance(m, BaseMessage) for m in value))
+    return isinstance(value, BaseMessage) or (
+        isinstance(value, list) and any(isinstance(m, BaseMessage) for m in value)
+    )
 
 
 def _identify(message: Any, turn: CallId, position: int) -> Any:
@@ -176,7 +208,11 @@ def _identify(message: Any, turn: CallId, position: int) -> Any:
     if isinstance(message, AIMessage) and message.tool_calls:
         calls, ids = [], set[str]()
         for n, call in enumerate(message.tool_calls):
-            known = call["id"] if call["id"] and call["id"] not in ids else f"call-{stable_hash(name, str(n))[:24]}"
+            known = (
+                call["id"]
+                if call["id"] and call["id"] not in ids
+                else f"call-{stable_hash(name, str(n))[:24]}"
+            )
             ids.add(known)
             calls.append({**call, "id": known})
         if [call["id"] for call in calls] != [call["id"] for call in message.tool_calls]:

@@ -27,7 +27,9 @@ class Policies:
     def __init__(self, policies: Mapping[str, ToolPolicy], *, trust_annotations: bool) -> None:
         for name, policy in policies.items():
             if not isinstance(policy, ToolPolicy):
-                raise ConfigError(f"policies[{name!r}] is a ToolPolicy, not {type(policy).__name__}")
+                raise ConfigError(
+                    f"policies[{name!r}] is a ToolPolicy, not {type(policy).__name__}"
+                )
             for field in fields(policy):
                 if field.name not in BUILT and getattr(policy, field.name) != field.default:
                     raise ConfigError(
@@ -44,5 +46,6 @@ class Policies:
         if not self._trust or hints.get("destructiveHint") is True:
             return ToolPolicy()
         return ToolPolicy(
-            read_only=hints.get("readOnlyHint") is True, idempotent=hints.get("idempotentHint") is True
+            read_only=hints.get("readOnlyHint") is True,
+            idempotent=hints.get("idempotentHint") is True,
         )

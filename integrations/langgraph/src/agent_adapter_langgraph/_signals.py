@@ -1,5 +1,7 @@
 """Signals and errors that no error handler, retry or fallback of the framework may swallow."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp
@@ -27,10 +29,23 @@ def stopping(error: Exception) -> BaseException:
         return error
     kind = type(error)
     if kind not in _stopping:
-        namespace: dict[str, Any] = {"__doc__": kind.__doc__, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        namespace: dict[str, Any] = {
+            "__doc__": kind.__doc__,
+            "__module__": kind.__module__,
+            "__qualname__": kind.__qualname__,
+        }
         _stopping[kind] = type(kind.__name__, (kind, GraphBubbleUp), namespace)
     stopped = _stopping[kind].__new__(_stopping[kind], *error.args)
     stopped.args = error.args
     stopped.__dict__.update(error.__dict__)
     stopped.__cause__ = error
     return stopped
+
+
+@contextmanager
+def stops() -> Iterator[None]:
+    """Errors leave this block as ones that end the graph run."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - it leaves as an error of its own class
+        raise stopping(error) from None

@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
+from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
+from agent_adapter.exec.integration import CallId
 from agent_adapter_langgraph._approval import Answers, Parked
 from agent_adapter_langgraph._compat import StockToolNode
 from agent_adapter_langgraph._core import Core, ToolUse
 from agent_adapter_langgraph._drive import Call, Running, in_sync
 from agent_adapter_langgraph._handoff import with_siblings
-from agent_adapter_langgraph._identity import CallId, Visit, get, messages_of, stable_hash
+from agent_adapter_langgraph._identity import Visit, get, messages_of, stable_hash
 from agent_adapter_langgraph._probe import Probes, original_of, probe
 
 
@@ -33,8 +34,8 @@ class _Batch:
 
     visit: Visit
     uses: list[ToolUse]
-    calls: dict[int, CallId]
     messages: list[Any]
+    calls: dict[int, CallId] = field(default_factory=dict)
     # The model's message with repaired call ids, when they had to be repaired.
     corrected: AIMessage | None = None
     answers: Answers | None = None
@@ -50,7 +51,7 @@ class DurableToolNode(StockToolNode):
         self._core = core
         super().__init__([_unwrapped(tool) for tool in tools], **options)
 
-    def _func(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's signature
+    def _func(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's
         batch = self._gather(input, config)
         if batch.calls:
             self._core.barrier.wait(batch.visit)
@@ -61,7 +62,7 @@ class DurableToolNode(StockToolNode):
         finally:
             _batch.reset(token)
 
-    async def _afunc(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's signature
+    async def _afunc(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's
         batch = self._gather(input, config)
         if batch.calls:
             await self._core.barrier.await_(batch.visit)
@@ -77,23 +78,28 @@ class DurableToolNode(StockToolNode):
         visit = self._core.visit(config)
         calls, _ = super()._parse_input(given)
         messages = messages_of(self._extract_state(given, config), self._messages_key)
-        repaired, message = _repaired(calls, messages)
-        uses = [self._use(call, n, messages) for n, call in enumerate(repaired)]
-        protected = {n: use for n, use in enumerate(uses) if self._core.protects(visit, use)}
-        seen = messages if message is None else [*messages, message]
-        batch = _Batch(visit, uses, {n: self._core.identify(visit, use, seen) for n, use in protected.items()}, messages)
-        batch.corrected = message
+        batch = _Batch(visit, [self._use(call, n) for n, call in enumerate(calls)], messages)
+        protected = [n for n, use in enumerate(batch.uses) if self._core.protects(visit, use)]
+        if protected:
+            repaired, batch.corrected = _repaired(calls, messages)
+            batch.uses = [self._use(call, n) for n, call in enumerate(repaired)]
+            seen = messages if batch.corrected is None else [*messages, batch.corrected]
+            batch.calls = {n: self._core.identify(visit, batch.uses[n], seen) for n in protected}
         return batch
 
-    def _use(self, call: Mapping[str, Any], position: int, messages: Sequence[Any]) -> ToolUse:
-        return ToolUse(self.tools_by_name.get(call["name"]), call["name"], call["id"], call["args"], position)
+    def _use(self, call: Mapping[str, Any], position: int) -> ToolUse:
+        return ToolUse(
+            self.tools_by_name.get(call["name"]), call["name"], call["id"], call["args"], position
+        )
 
-    def _parse_input(self, input: Any) -> Any:  # noqa: A002 - ToolNode's signature
+    def _parse_input(self, input: Any) -> Any:  # noqa: A002 - ToolNode's
         calls, input_type = super()._parse_input(input)
         batch = _batch.get()
         if batch is None:
             return calls, input_type
-        return [{**call, "id": use.model_id} for call, use in zip(calls, batch.uses, strict=True)], input_type
+        return [
+            {**call, "id": use.model_id} for call, use in zip(calls, batch.uses, strict=True)
+        ], input_type
 
     def _run_one(self, call: Any, input_type: Any, tool_runtime: Any) -> Any:
         try:
@@ -107,19 +113,27 @@ class DurableToolNode(StockToolNode):
         except Exception as error:  # noqa: BLE001 - raised again when the siblings have ended
             return _Raised(error)
 
-    def _execute_tool_sync(self, request: ToolCallRequest, input_type: Any, config: RunnableConfig) -> Any:
+    def _execute_tool_sync(
+        self, request: ToolCallRequest, input_type: Any, config: RunnableConfig
+    ) -> Any:
         execute = super()._execute_tool_sync
         call = self._driven(request)
         if call is None:
             return execute(request, input_type, config)
-        return self._core.drive.run(call, lambda running: execute(probed(request, running), input_type, config))
+        return self._core.drive.run(
+            call, lambda running: execute(probed(request, running), input_type, config)
+        )
 
-    async def _execute_tool_async(self, request: ToolCallRequest, input_type: Any, config: RunnableConfig) -> Any:
+    async def _execute_tool_async(
+        self, request: ToolCallRequest, input_type: Any, config: RunnableConfig
+    ) -> Any:
         execute = super()._execute_tool_async
         call = self._driven(request)
         if call is None:
             return await execute(request, input_type, config)
-        return await self._core.drive.arun(call, lambda running: execute(probed(request, running), input_type, config))
+        return await self._core.drive.arun(
+            call, lambda running: execute(probed(request, running), input_type, config)
+        )
 
     def _driven(self, request: ToolCallRequest) -> Call | None:
         """The call to drive; None for one that is not protected."""
@@ -127,12 +141,13 @@ class DurableToolNode(StockToolNode):
         if batch is None or batch.answers is None:
             return None
         wanted = request.tool_call
-        for n, use in enumerate(batch.uses):
-            if n in batch.calls and use.model_id == wanted["id"]:
-                use = replace(use, tool=request.tool, name=wanted["name"], arguments=wanted["args"])
+        for n, call in batch.calls.items():
+            if batch.uses[n].model_id == wanted["id"]:
                 # A wrapper of the user may have changed the arguments: what is run is what is recorded.
-                name = replace(self._core.identify(batch.visit, use, batch.messages), run=batch.calls[n].run, key=batch.calls[n].key)
-                return self._core.call(batch.visit, use, name, batch.answers)
+                given = ToolUse(request.tool, wanted["name"], wanted["id"], wanted["args"], n)
+                as_given = self._core.identify(batch.visit, given, batch.messages)
+                name = replace(as_given, run=call.run, key=call.key)
+                return self._core.call(batch.visit, given, name, batch.answers)
         return None
 
     def _combine_tool_outputs(self, outputs: Any, input_type: Any) -> Any:
@@ -140,14 +155,15 @@ class DurableToolNode(StockToolNode):
         errors = [output.error for output in outputs if isinstance(output, _Raised)]
         results = [output for output in outputs if not isinstance(output, _Raised)]
         _raise_first(errors, batch)
-        turn = batch and (batch.corrected or _turn(batch))
+        turn = _turn(batch) if batch is not None and batch.calls else None
+        key = self._messages_key
         if handoffs := [error for error in errors if isinstance(error, ParentCommand)]:
-            raise ParentCommand(with_siblings(handoffs[0].args[0], turn or None, results, self._messages_key))
-        merged = [with_siblings(result, turn or None, results, self._messages_key) for result in results]
+            raise ParentCommand(with_siblings(handoffs[0].args[0], turn, results, key))
+        merged = [with_siblings(result, turn, results, key) for result in results]
         combined = super()._combine_tool_outputs(merged, input_type)
         if batch is None or batch.corrected is None or input_type == "tool_calls":
             return combined
-        return _with_message(combined, batch.corrected, input_type, self._messages_key)
+        return _with_message(combined, batch.corrected, input_type, key)
 
 
 def probed(request: ToolCallRequest, running: Running) -> ToolCallRequest:
@@ -168,7 +184,9 @@ def _raise_first(errors: Sequence[Exception], batch: _Batch | None) -> None:
     for error in errors:
         if not isinstance(error, GraphInterrupt | ParentCommand):
             raise error
-    questions = [question for error in errors if isinstance(error, Parked) for question in error.questions]
+    questions = [
+        question for error in errors if isinstance(error, Parked) for question in error.questions
+    ]
     others = [
         interrupt
         for error in errors
@@ -179,7 +197,9 @@ def _raise_first(errors: Sequence[Exception], batch: _Batch | None) -> None:
         raise Parked(questions, batch.answers.note if batch and batch.answers else "", others)
 
 
-def _repaired(calls: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> tuple[list[dict[str, Any]], AIMessage | None]:
+def _repaired(
+    calls: Sequence[Mapping[str, Any]], messages: Sequence[Any]
+) -> tuple[list[dict[str, Any]], AIMessage | None]:
     """The calls with an id each, and the model's message with those ids when it had to be changed."""
     ids = [call["id"] for call in calls]
     if None not in ids and "" not in ids and len(set(ids)) == len(ids):
@@ -198,6 +218,8 @@ def _repaired(calls: Sequence[Mapping[str, Any]], messages: Sequence[Any]) -> tu
 
 
 def _turn(batch: _Batch) -> AIMessage | None:
+    if batch.corrected is not None:
+        return batch.corrected
     ids = {use.model_id for use in batch.uses}
     for message in reversed(batch.messages):
         if isinstance(message, AIMessage) and ids & {call["id"] for call in message.tool_calls}:
@@ -212,6 +234,3 @@ def _with_message(combined: Any, message: AIMessage, input_type: str, key: str) 
     if input_type == "list" and not any(isinstance(item, list) for item in combined):
         return [message, *combined]
     return [[message] if input_type == "list" else {key: [message]}, *combined]
-
-
-__all__ = ["DurableToolNode", "GraphBubbleUp", "probed"]

@@ -18,7 +18,9 @@ def durable_turn(function: F, replies: Replies) -> F:
 
         @functools.wraps(function)
         async def aturn(state: Any, *args: Any, **kwargs: Any) -> Any:
-            return await replies.anode(state, get_config(), lambda: function(state, *args, **kwargs))
+            return await replies.anode(
+                state, get_config(), lambda: function(state, *args, **kwargs)
+            )
 
         return aturn  # type: ignore[return-value]  # same signature, by functools.wraps
 

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, tool as as_tool
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as as_tool
 
+from agent_adapter.exec.integration import CallId
 from agent_adapter_langgraph._compat import child_config, injected_names, state_messages
 from agent_adapter_langgraph._core import Core, ToolUse
 from agent_adapter_langgraph._drive import in_sync
-from agent_adapter_langgraph._identity import CallId, NodeScope, Visit
+from agent_adapter_langgraph._identity import NodeScope, Visit
 from agent_adapter_langgraph._probe import probe
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 # The scope of the durable node that is running: its calls are counted by the node, whatever `@task` they are made in.
 node_scope: ContextVar[NodeScope | None] = ContextVar("agent_adapter_node_scope", default=None)
@@ -28,7 +32,9 @@ class _Wrapped(BaseTool):
         visit, use, name = found
         core.barrier.wait(visit)
         call = core.call(visit, use, name, in_sync(core.answers(visit, [name])))
-        return core.drive.run(call, lambda running: probe(original, running).run(tool_input, *args, **kwargs))
+        return core.drive.run(
+            call, lambda running: probe(original, running).run(tool_input, *args, **kwargs)
+        )
 
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         core, original = _standing(self)
@@ -38,7 +44,9 @@ class _Wrapped(BaseTool):
         visit, use, name = found
         await core.barrier.await_(visit)
         call = core.call(visit, use, name, await core.answers(visit, [name]))
-        return await core.drive.arun(call, lambda running: probe(original, running).arun(tool_input, *args, **kwargs))
+        return await core.drive.arun(
+            call, lambda running: probe(original, running).arun(tool_input, *args, **kwargs)
+        )
 
 
 _classes: dict[type[BaseTool], type[BaseTool]] = {}
@@ -53,7 +61,11 @@ def _wrapped(original: BaseTool, core: Core) -> BaseTool:
     original = getattr(original, "_agent_adapter_wrapped", original)
     kind = type(original)
     if kind not in _classes:
-        _classes[kind] = type(kind.__name__, (kind,), {"run": _Wrapped.run, "arun": _Wrapped.arun, "__doc__": kind.__doc__})
+        _classes[kind] = type(
+            kind.__name__,
+            (kind,),
+            {"run": _Wrapped.run, "arun": _Wrapped.arun, "__doc__": kind.__doc__},
+        )
     copy = original.model_copy()
     object.__setattr__(copy, "__class__", _classes[kind])
     object.__setattr__(copy, "_agent_adapter_core", core)
@@ -62,7 +74,7 @@ def _wrapped(original: BaseTool, core: Core) -> BaseTool:
 
 
 def _standing(tool: Any) -> tuple[Core, BaseTool]:
-    return tool._agent_adapter_core, tool._agent_adapter_wrapped  # noqa: SLF001 - set by `wrap`
+    return vars(tool)["_agent_adapter_core"], vars(tool)["_agent_adapter_wrapped"]
 
 
 def _identify(
@@ -81,5 +93,3 @@ def _identify(
         return None
     messages = state_messages(config) if use.model_id is not None else []
     return visit, use, core.identify(visit, use, messages, node_scope.get())
-
-

@@ -1,6 +1,8 @@
 """The statements on the call records of a SQLite store; as `_run_rows`, they look before they write."""
 
 import sqlite3
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -44,7 +46,7 @@ def calls(connection: sqlite3.Connection, run_id: str, segment: int) -> list[Cal
         " WHERE p.run_id = ? AND p.segment = ? ORDER BY c.record",
         (run_id, segment),
     )
-    return [_record(run_id, *row) for row in rows]
+    return [_record(run_id, key, row) for key, *row in rows]
 
 
 def drop(connection: sqlite3.Connection, run: int) -> None:
@@ -88,7 +90,7 @@ def _current(
     if row is not None:
         check_numbers(run_id, row[1], row[2])
     checks.check_current(run_id, segment, step, stored=row and (row[1], row[2]))
-    standing = _record(run_id, key, *row[4:]) if read and row[3] is not None else None
+    standing = _record(run_id, key, row[4:]) if read and row[3] is not None else None
     return row[0], row[3], standing
 
 
@@ -107,9 +109,8 @@ def _write(connection: sqlite3.Connection, run: int, record: int | None, call: C
     connection.execute("INSERT INTO agent_adapter_calls VALUES (?, ?, ?)", (run, call.key, record))
 
 
-def _record(
-    run_id: str, key: str, tool: object, state: object, document: object, record: int | None
-) -> CallRecord:
+def _record(run_id: str, key: str, row: Sequence[Any]) -> CallRecord:
+    tool, state, document, record = row
     if record is None:
         raise CheckpointStoreCorrupt(run_id, f"the record of call {key!r} is missing")
     text = None if document is None else unpack(run_id, document)

@@ -26,6 +26,8 @@ def unpack(run_id: str, stored: object) -> str:
         CheckpointStoreCorrupt: `stored` is not what `pack` returns, or it inflates to more than any store accepts.
     """
     if isinstance(stored, str):
+        if not stored.isascii():
+            _check_unicode(run_id, stored)
         return stored
     if not isinstance(stored, bytes):
         raise CheckpointStoreCorrupt(run_id, f"a stored text is of type {type(stored).__name__}")
@@ -37,6 +39,13 @@ def unpack(run_id: str, stored: object) -> str:
         return plain.decode()
     except (zlib.error, UnicodeDecodeError) as exc:
         raise CheckpointStoreCorrupt(run_id, f"a packed text does not unpack: {exc}") from exc
+
+
+def _check_unicode(run_id: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise CheckpointStoreCorrupt(run_id, "a stored text is not UTF-8") from None
 
 
 def corrupt(run_id: str, exc: ValidationError) -> CheckpointStoreCorrupt:

@@ -41,7 +41,14 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         ConfigError: the file has foreign tables of our names, a schema that this version does not know, or no WAL; it
             was not modified.
     """
-    has_tables = _inspect(connection, path)
+    connection.execute("BEGIN")
+    try:
+        # A read of the file, so that all of the inspection sees one state: another process may be making the tables.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        has_tables = _inspect(connection, path)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
         raise ConfigError(

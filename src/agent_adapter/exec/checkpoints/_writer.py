@@ -58,7 +58,8 @@ class Writer:
         self._jobs: deque[Job] = deque()
         self._thread: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
-        self._closing = False
+        # While closing: how many of the jobs in the queue are still to run.
+        self._left: int | None = None
 
     async def run(
         self, operation: Callable[[sqlite3.Connection], T], *, timeout_s: float, size: int = 0
@@ -82,10 +83,11 @@ class Writer:
         return outcome
 
     def close(self) -> None:
-        """Nothing, once everything that was submitted is committed and the connection is closed."""
+        """Nothing, once everything that was submitted before is committed and the connection is closed."""
         with self._waiting:
             thread = self._thread
-            self._closing = True
+            if thread is not None:
+                self._left = len(self._jobs)
             self._waiting.notify()
         if thread is not None:
             thread.join(DRAIN_S)
@@ -129,15 +131,15 @@ class Writer:
 
     def _has_work(self) -> bool:
         with self._waiting:
-            if not self._jobs and not self._closing:
+            if not self._jobs and self._left is None:
                 self._waiting.wait(IDLE_S)
-            if self._jobs:
+            if self._jobs and self._left != 0:
                 return True
         with self._busy, self._waiting:
-            if self._jobs:
+            if self._jobs and self._left != 0:
                 return True
             self._drop()
-            self._thread = None
+            self._thread = self._left = None
             return False
 
     def _turn(self) -> bool:
@@ -174,10 +176,15 @@ class Writer:
         with self._waiting:
             while self._jobs and size < LARGEST_BATCH_BYTES:
                 job = self._jobs.popleft()
+                self._count_down()
                 if job.take():
                     taken.append(job)
                     size += job.size
         return taken
+
+    def _count_down(self) -> None:
+        if self._left:
+            self._left -= 1
 
     def _take(self, *, until: float | None) -> list[Job]:
         """The jobs whose deadline has passed; all of them without `until`."""
@@ -187,7 +194,9 @@ class Writer:
             for job in jobs:
                 if until is not None and job.deadline > until:
                     self._jobs.append(job)
-                elif job.take():
+                    continue
+                self._count_down()
+                if job.take():
                     ended.append(job)
         return ended
 

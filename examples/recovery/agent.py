@@ -1,0 +1,45 @@
+"""A LangGraph agent with a scripted model; the line that makes its tools durable is the only difference."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import AIMessage, ToolCall
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+
+from agent_adapter_langgraph import DurableTools
+
+WISHES = [
+    ToolCall(name="charge", args={"customer": "Ada", "cents": 500}, id="call-1"),
+    ToolCall(name="mail", args={"to": "Ada", "text": "See you in seat 7A."}, id="call-2"),
+    ToolCall(name="book", args={"seat": "7A"}, id="call-3"),
+]
+
+
+def build(
+    folder: Path,
+    tools: Sequence[Callable[..., Any]],
+    checkpointer: BaseCheckpointSaver[Any],
+    *,
+    durable: bool,
+) -> Any:
+    """The compiled graph: the model asks for three calls in one turn, and then says that it is done."""
+    tool_node = ToolNode(tools)
+    if durable:
+        tool_node = DurableTools(folder / "runs.db").tool_node(tools)
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", scripted_model)
+    graph.add_node("tools", tool_node)
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition, ["tools", END])
+    graph.add_edge("tools", "model")
+    return graph.compile(checkpointer=checkpointer)
+
+
+def scripted_model(state: MessagesState) -> dict[str, Any]:
+    """The model's reply: the calls, or the end once they are answered."""
+    if state["messages"][-1].type == "tool":
+        return {"messages": [AIMessage("Ada has paid and sits in 7A.")]}
+    return {"messages": [AIMessage("", tool_calls=WISHES)]}

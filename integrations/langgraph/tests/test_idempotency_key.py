@@ -1,0 +1,40 @@
+"""Inside a protected tool `idempotency_key()` is the call's own: the same in every attempt, another for every other call."""
+
+from typing import Any
+
+import pytest
+from langgraph.types import Command
+from lg_scripted import GO, ScriptedChat, ask, durable_app, interrupts
+
+from agent_adapter.exec.checkpoints import idempotency_key
+
+CHAT = ScriptedChat(ask(("charge", "5", "c1"), ("charge", "5", "c2")))
+
+
+@pytest.mark.xfail(strict=True, reason="only executor calls in a durable node get their key")
+async def test_every_attempt_of_a_call_has_its_key_and_no_other_call_has_it(
+    way, durable, driver, oracle
+):
+    keys: list[Any] = []
+
+    def fail_at_first(_: str) -> str:
+        keys.append(idempotency_key())
+        if len(keys) <= 2:
+            raise OSError("the line is dead")
+        return "paid"
+
+    app = durable_app(way, durable, CHAT, [oracle.tool("charge", fail_at_first)], driver.saver)
+    with pytest.raises(OSError, match="the line is dead"):
+        await driver.invoke(app, GO)
+    asked = await driver.invoke(app, None)
+    shown = [r["description"] for i in interrupts(asked) for r in i.value["action_requests"]]
+    again = {
+        i.id: {"decisions": [{"type": "approve"}] * len(i.value["action_requests"])}
+        for i in interrupts(asked)
+    }
+    await driver.invoke(app, Command(resume=again))
+
+    assert None not in keys
+    assert (len(keys), len(set(keys[:2])), set(keys[:2])) == (4, 2, set(keys[2:]))
+    assert all(any(f"Idempotency key: {key}." in text for text in shown) for key in keys)
+    assert idempotency_key() is None

@@ -1,0 +1,216 @@
+"""Entering one call: read its record, ask the table, do the one thing that it says, until the call is over or may run."""
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent_adapter._canonical import decode, encode
+from agent_adapter.errors import CheckpointConflict
+from agent_adapter.exec._attempt import Asked, Attempt, new_nonce, refuse_other_answer
+from agent_adapter.exec._decide import Facts, Rules, Step, next_step
+from agent_adapter.exec._entries import CallId, Entry, branch_key, idempotency_key
+from agent_adapter.exec._flights import Flight
+from agent_adapter.exec._questions import (
+    Answer,
+    Decision,
+    DidNotHappen,
+    DoNotRun,
+    Happened,
+    Question,
+    Rerun,
+    Unknown,
+    answered,
+)
+from agent_adapter.exec.checkpoints import CallRecord
+from agent_adapter.policies import ToolPolicy
+
+if TYPE_CHECKING:
+    from agent_adapter.exec._ledger import Ledger
+
+Answers = Mapping[str, Decision]
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The call is over: `outcome` is what was recorded, or what a person or the probe said became of it."""
+
+    outcome: Any
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The record that was read, and what it would ask."""
+
+    record: CallRecord
+    entry: Entry
+    question: Question
+    decision: Decision | None
+
+
+@dataclass
+class Entering:
+    """One caller's way into one call; `end` is the whole of it."""
+
+    ledger: "Ledger"
+    call: CallId
+    flight: Flight
+    policy: ToolPolicy
+    rules: Rules
+    answers: Answers
+    bare: str
+    give_up: float
+    probed: Any = None
+    pause_s: float = FIRST_PAUSE_S
+
+    async def end(self) -> Replay | Attempt:
+        """The call's outcome, or the right to run it."""
+        while True:
+            if (entered := await self._look()) is not None:
+                return entered
+
+    async def _look(self) -> Replay | Attempt | None:
+        records = await self.ledger.log.read(self.call.run)
+        # A call that this branch of the thread runs for itself has a record of its own, beside the other branch's.
+        branch = branch_key(self.call)
+        if self.rules.on_fork != "replay" and branch in records:
+            self.call = replace(self.call, key=branch)
+        if self.call.key not in records:
+            return self._attempt(None, None)
+        record, entry = records[self.call.key]
+        owner = self.ledger.owner_of(entry)
+        question = self.ledger.question(self.call, entry, owner)
+        seen = _Seen(record, entry, question, self.answers.get(question.id))
+        facts = Facts(
+            state=entry.state,
+            same=entry.digest == self.call.digest,
+            forked=entry.scope != self.call.scope,
+            container=entry.container,
+            undone=entry.ended == "undone",
+            owner=owner,
+            waited=self.ledger.clock() >= self.give_up,
+            probed=_word(self.probed),
+            answered=answered(seen.decision),
+        )
+        return await self._take(next_step(facts, self.rules), seen)
+
+    async def _take(self, step: Step, seen: _Seen) -> Replay | Attempt | None:
+        match step:
+            case Step.REPLAY:
+                return Replay(seen.entry.outcome)
+            case Step.REENTER:
+                return self._attempt(seen.record, _answered(seen))
+            case Step.BRANCH:
+                return await self._branch(seen)
+            case Step.SETTLE:
+                return await self._settle(seen)
+            case _:
+                await self._hold(step, seen)
+                return None
+
+    async def _hold(self, step: Step, seen: _Seen) -> None:
+        """Do what has to come before the next look; or raise, where no look will help."""
+        if step is Step.PROBE:
+            self.probed = await _probe(
+                self.policy, seen.entry, idempotency_key(self.call, seen.entry.seed)
+            )
+        elif step is Step.WAIT:
+            await asyncio.sleep(self.pause_s)
+            self.pause_s = min(self.pause_s * 2, LONGEST_PAUSE_S)
+        elif step is Step.CONFLICT:
+            raise CheckpointConflict(
+                self.call.run,
+                f"call {self.call.call_id!r} of tool {self.call.tool!r} is still run by another live worker "
+                f"({seen.entry.owner}); nothing was started here. Resume again when it has finished or stopped",
+            )
+        elif seen.question.asked_with is not None or await self._park(seen):
+            raise Asked(seen.question)
+
+    def _attempt(self, seen: CallRecord | None, past: Entry | None) -> Attempt:
+        return Attempt(
+            self.ledger, self.call, self.flight, self.policy, bare=self.bare, seen=seen, past=past
+        )
+
+    async def _branch(self, seen: _Seen) -> Attempt:
+        """The right to run the call once more on this branch; the other branch's record stays."""
+        if seen.entry.asked is not None:
+            # The question is answered; the record of the other branch asks nothing any more.
+            await self.ledger.log.claim(self.call, seen.entry.but(asked=None), seen.record)
+        self.call = replace(self.call, key=branch_key(self.call))
+        return self._attempt(None, None)
+
+    async def _park(self, seen: _Seen) -> bool:
+        """Store that the question is asked; False when the record changed meanwhile and has to be read again."""
+        asked = {
+            "question": seen.question.id,
+            "bare": self.bare,
+            "scope": self.call.scope,
+            "digest": self.call.digest,
+        }
+        _, _, mine = await self.ledger.log.claim(
+            self.call, seen.entry.but(asked=asked), seen.record
+        )
+        return mine
+
+    async def _settle(self, seen: _Seen) -> Replay | None:
+        """What was decided, recorded as the outcome; None when the record changed meanwhile."""
+        said = seen.decision if isinstance(seen.decision, Happened | DoNotRun) else self.probed
+        happened = isinstance(said, Happened)
+        value = encode(said.value) if isinstance(said, Happened) else said.reason
+        outcome = {"kind": "decided", "happened": happened, "value": value}
+        settled = seen.entry.but(
+            state="done",
+            digest=self.call.digest,
+            scope=self.call.scope,
+            outcome=outcome,
+            decision={"question": seen.question.id, "answer": outcome},
+            nonce=new_nonce(),
+            asked=None,
+            container=False,
+        )
+        _, standing, mine = await self.ledger.log.claim(self.call, settled, seen.record)
+        if mine:
+            return Replay(outcome)
+        refuse_other_answer(self.call, seen.question.id, outcome, standing)
+        return None
+
+
+def _answered(seen: _Seen) -> Entry:
+    """The entry as the next attempt finds it: with the decision that lets it in, and the answer its body waits for."""
+    match seen.decision:
+        case Answer(value):
+            plain = encode(value)
+            decision = {"question": seen.question.id, "answer": plain}
+            return seen.entry.but(answers=[*seen.entry.answers, plain], decision=decision)
+        case Rerun():
+            return seen.entry.but(decision={"question": seen.question.id, "answer": "rerun"})
+        case _:
+            return seen.entry.but(decision=None)
+
+
+def _word(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | None:
+    match probed:
+        case None:
+            return None
+        case Happened():
+            return "happened"
+        case DidNotHappen():
+            return "did_not_happen"
+        case _:
+            return "unknown"
+
+
+async def _probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
+    """What the tool's `reconcile` says of this attempt; its failure says nothing."""
+    reconcile: Any = policy.reconcile
+    arguments = decode(entry.arguments)
+    try:
+        if inspect.iscoroutinefunction(reconcile):
+            return await reconcile(arguments, key) or Unknown()
+        said = await asyncio.to_thread(reconcile, arguments, key)
+        return (await said if inspect.isawaitable(said) else said) or Unknown()
+    except Exception:  # noqa: BLE001 - a probe that fails cannot tell; a person is asked instead
+        return Unknown()

@@ -1,0 +1,116 @@
+"""One chain: a worker is killed at one point, others go on in processes of their own, and the run is judged."""
+
+import faulthandler
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from passes import Cell, Worker
+from person import Mood, Style
+from points import arm
+from record import Record
+from verdict import Verdict, judge
+
+# A worker that waits for ever is ended by its own alarm, after it said where it stands.
+PATIENCE_S = 40
+POKES = 3
+
+# `none`: invoke(None). `again`: the last answer is sent once more. `idle`: invoke(None) three times, and nobody answers.
+# `twice`: the worker that goes on is killed as well. `fresh`: the job comes again, under a new thread.
+Restart = Literal["none", "again", "idle", "twice", "fresh"]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How a run goes on after the kill."""
+
+    restart: Restart = "none"
+    style: Style = "id"
+    mood: Mood = "honest"
+
+    @property
+    def name(self) -> str:
+        return f"{self.restart}/{self.style}/{self.mood}"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What one chain showed; `point` is where its first worker was killed."""
+
+    point: str
+    killed: bool
+    verdict: Verdict
+
+
+def list_points(cell: Cell, mode: Mode, folder: Path) -> tuple[list[str], Verdict]:
+    """The points of a run that nobody kills, and the verdict on it."""
+    folder.mkdir(parents=True)
+    ended = in_child(folder, 0, lambda: Worker(cell, folder, mood=mode.mood, style=mode.style).converse("input"))
+    return _judged(folder, cell, mode, [] if ended == 0 else [f"the unharmed worker ended with {ended}"])
+
+
+def run_chain(cell: Cell, mode: Mode, kill_at: int, folder: Path) -> Chain:
+    """Kill a worker at point `kill_at`, let the run go on, and judge it; the folder stays when something is bad."""
+    folder.mkdir(parents=True)
+    thread = "t2" if mode.restart == "fresh" else "t"
+
+    def worker(thread: str = "t") -> Worker:
+        return Worker(cell, folder, mood=mode.mood, style=mode.style, thread=thread)
+
+    ended = in_child(folder, kill_at, lambda: worker().converse("input"))
+    killed = ended == -signal.SIGKILL
+    troubles = [] if killed else [f"the kill at {kill_at} did not fire: the worker ended with {ended}"]
+    first = _points(folder)
+    if mode.restart == "twice":
+        # Another place in each chain, somewhere in what is left of the run.
+        in_child(folder, kill_at * 7 % 11 + 1, lambda: worker().converse("none"))
+    for _ in range(POKES if mode.restart == "idle" else 0):
+        ended = in_child(folder, 0, lambda: worker().poke())
+        troubles += [f"a poke ended with {ended}"] if ended else []
+    start: Any = {"again": "again", "fresh": "input"}.get(mode.restart, "none")
+    ended = in_child(folder, 0, lambda: worker(thread).converse(start))
+    troubles += [f"the worker that went on ended with {ended}"] if ended else []
+    _, verdict = _judged(folder, cell, mode, troubles)
+    if not verdict.bad:
+        shutil.rmtree(folder)
+    return Chain(first[-1] if first else "", killed, verdict)
+
+
+def in_child(folder: Path, kill_at: int, work: Callable[[], None]) -> int:
+    """The exit code of a process of its own that did the work, minus the signal's number if one ended it."""
+    points = folder / "points"
+    points.unlink(missing_ok=True)
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            errors = os.open(folder / "stderr", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            os.dup2(errors, 2)
+            signal.alarm(PATIENCE_S)
+            faulthandler.dump_traceback_later(PATIENCE_S - 2)
+            arm(points, kill_at)
+            work()
+            code = 0
+        except BaseException:  # noqa: BLE001 - a child never returns into its parent's code
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _points(folder: Path) -> list[str]:
+    path = folder / "points"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _judged(folder: Path, cell: Cell, mode: Mode, troubles: list[str]) -> tuple[list[str], Verdict]:
+    verdict = judge(Record(folder), cell, mode.mood)
+    verdict.bad.extend(troubles)
+    return _points(folder), verdict

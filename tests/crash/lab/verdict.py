@@ -1,0 +1,81 @@
+"""What must hold of a run, whenever and however often its workers were killed."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from passes import Cell
+from person import Mood
+from record import Record
+from scenarios import SCENARIOS
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What happened in one run.
+
+    Attributes:
+        bad: every promise that was broken.
+        doubts: how many questions about calls in doubt were asked.
+        duplicates: the orders that took effect more than once.
+        turns_again: model calls beyond one for each turn.
+    """
+
+    bad: list[str]
+    doubts: int
+    duplicates: list[str]
+    turns_again: int
+
+
+def judge(record: Record, cell: Cell, mood: Mood) -> Verdict:
+    """The verdict on the run that this record is about."""
+    effects, passes = record.effects(), record.read("passes")
+    duplicates = sorted(order for order, count in effects.items() if count > 1)
+    bad = [f"{order} took effect {effects[order]} times" for order in duplicates]
+    bad += _ending(passes, cell, effects, mood) + _answers(record) + _patience(passes)
+    doubts = {
+        name for each in passes for name, value in each["questions"].items() if "request_ids" in value
+    }
+    turns = Counter(line["turn"] for line in record.read("turns"))
+    return Verdict(bad, len(doubts), duplicates, sum(turns.values()) - len(turns))
+
+
+def _ending(passes: list[dict[str, Any]], cell: Cell, effects: Counter[str], mood: Mood) -> list[str]:
+    """The run ended with one result for each call, and each says what is true of its own order."""
+    scenario = SCENARIOS[cell.scenario]
+    expected = ("unexpected", scenario.raises)[bool(scenario.raises)]
+    bad = [each["error"] for each in passes if each["error"] and expected not in each["error"]]
+    results = passes[-1]["results"] if passes else None
+    if results is None:
+        last = passes[-1] if passes else "no pass ended"
+        return [*bad, f"the run did not end: {last}"]
+    if sorted(order for order, _ in results) != sorted(scenario.orders):
+        bad.append(f"results for {results}, not one for each of {scenario.orders}")
+    for order, said in results:
+        if not said.endswith(f" {order}") or said.split()[0] not in {"done", "said", "refused"}:
+            bad.append(f"{order} has the result {said!r}")
+        if said.startswith("done") and not effects[order]:
+            bad.append(f"{order} took no effect, and its result is {said!r}")
+    if mood == "honest" and (missing := [order for order in scenario.orders if not effects[order]]):
+        bad.append(f"{missing} never took effect, and nobody said so")
+    return bad
+
+
+def _answers(record: Record) -> list[str]:
+    """No body was given an answer that was not given to its own question."""
+    sent = [answer for line in record.read("answers") for answer in line["answers"].values()]
+    return [
+        f"the question of {line['order']} was answered with {line['answer']}"
+        for line in record.read("told")
+        if line["answer"] not in sent or line["answer"].get("for") != line["order"]
+    ]
+
+
+def _patience(passes: list[dict[str, Any]]) -> list[str]:
+    """A question that was open stays open while nobody says anything."""
+    bad = []
+    for before, after in zip(passes, passes[1:], strict=False):
+        quiet = before["sent"] == after["sent"]
+        if quiet and (gone := before["questions"].keys() - after["questions"].keys()):
+            bad.append(f"questions {sorted(gone)} were open and then were not, though nobody answered")
+    return bad

@@ -1,0 +1,36 @@
+"""The examples, run as a user runs them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).parents[1] / "examples/recovery/demo.py"
+
+TABLE = """
+tool    effects without  effects with
+charge  2                1
+mail    2                1
+book    2                1
+"""
+END = """
+The end:
+  Ada has paid and sits in 7A.
+
+Effects with agent-adapter, after the end: {'charge': 1, 'mail': 1, 'book': 1}
+"""
+
+
+@pytest.mark.timeout(200)
+def test_the_demo_shows_doubled_effects_without_and_single_ones_with_agent_adapter(
+    tmp_path: Path,
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(DEMO)], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert TABLE in ran.stdout
+    assert "\nThe durable agent waits for a person:\n  charge({" in ran.stdout
+    assert ran.stdout.endswith(END)
+    assert list(tmp_path.iterdir()) == []
