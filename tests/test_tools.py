@@ -63,7 +63,12 @@ def test_settings_of_the_decorator_become_fields_of_the_tool():
 
 def test_a_tool_is_its_own_policy():
     assert isinstance(charge, ToolPolicy)
-    assert replace(charge, read_only=True).read_only is True
+
+
+def test_a_copy_with_another_policy_takes_the_same_arguments():
+    copy = replace(charge, read_only=True)
+    assert (copy.read_only, copy.spec) == (True, charge.spec)
+    assert copy.validate({"amount": "5"}) == {"amount": 5, "currency": "EUR"}
 
 
 def test_validation_converts_and_completes_the_arguments():
@@ -94,6 +99,19 @@ def test_names_that_pydantic_keeps_for_itself_are_fine_as_arguments():
     assert list(odd.spec.parameters["properties"]) == list(given)
 
 
+def test_a_pydantic_field_as_default_describes_the_argument():
+    @tool
+    def f(
+        x: int = Field(gt=0), y: list[int] = Field(default_factory=list, description="Y")
+    ) -> None: ...
+
+    assert f.validate({"x": 1}) == {"x": 1, "y": []}
+    assert f.spec.parameters["required"] == ["x"]
+    assert f.spec.parameters["properties"]["y"]["description"] == "Y"
+    with pytest.raises(InvalidArguments, match="x: Input should be greater than 0"):
+        f.validate({"x": 0})
+
+
 def test_an_internal_field_name_is_no_argument():
     with pytest.raises(InvalidArguments):
         charge.validate({"arg_0": 5})
@@ -105,6 +123,18 @@ def test_an_explicit_model_stands_for_the_arguments():
 
     assert move.parameters is Point
     assert move.validate({"x": "3"}) == {"x": 3, "y": 0}
+
+
+class WithContext(BaseModel):
+    ctx: str
+
+
+@pytest.mark.parametrize("model", [Point, WithContext])
+def test_an_explicit_model_has_to_fit_the_function(model):
+    with pytest.raises(ToolUsageError, match="tool 'move'"):
+
+        @tool(parameters=model)
+        def move(x: Any = 0, ctx: RunContext | None = None) -> None: ...
 
 
 async def test_ctx_is_handed_over_and_is_no_argument():

@@ -4,7 +4,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -37,8 +37,8 @@ def read_signature(
     """The signature of `fn`; with `parameters` given, that model stands for its arguments.
 
     Raises:
-        ToolUsageError: `fn` takes arguments that have no name, an annotation cannot be resolved or has no schema, or
-            `ctx` is annotated as something other than a RunContext.
+        ToolUsageError: `fn` takes arguments that have no name, an annotation cannot be resolved or has no schema, `ctx`
+            is something other than the RunContext, or the fields of `parameters` are not the function's arguments.
     """
     hints = _hints(fn, name)
     declared = inspect.signature(fn).parameters
@@ -46,12 +46,9 @@ def read_signature(
         raise ToolUsageError(f"tool {name!r}: the argument {CONTEXT!r} is always the RunContext")
     returns = hints.get("return", Any)
     if parameters is not None:
-        return Signature(
-            parameters,
-            {field: field for field in parameters.model_fields},
-            CONTEXT in declared,
-            returns,
-        )
+        names = _arguments_of(parameters)
+        _check_fit(fn, name, names, takes_ctx=CONTEXT in declared)
+        return Signature(parameters, names, CONTEXT in declared, returns)
     # Fields have neutral names and the arguments are aliases: an argument may be called `json`, `schema` or `_x`, which
     # pydantic does not allow as fields.
     names = {f"arg_{n}": argument for n, argument in enumerate(declared) if argument != CONTEXT}
@@ -60,20 +57,40 @@ def read_signature(
         parameter = declared[argument]
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ToolUsageError(f"tool {name!r}: {parameter} cannot be given by name")
-        required = parameter.default is parameter.empty
-        fields[field] = (
-            hints.get(argument, Any),
-            Field(... if required else parameter.default, alias=argument),
-        )
+        hint = Annotated[hints.get(argument, Any), Field(alias=argument)]
+        fields[field] = (hint, ... if parameter.default is parameter.empty else parameter.default)
     return Signature(_model(name, fields), names, CONTEXT in declared, returns)
+
+
+def _arguments_of(parameters: type[BaseModel]) -> dict[str, str]:
+    made_here = issubclass(parameters, _Parameters)
+    fields = parameters.model_fields.items()
+    return {field: (info.alias or field) if made_here else field for field, info in fields}
+
+
+def _check_fit(
+    fn: Callable[..., Any], name: str, names: Mapping[str, str], *, takes_ctx: bool
+) -> None:
+    if CONTEXT in names.values():
+        raise ToolUsageError(f"tool {name!r}: the argument {CONTEXT!r} is always the RunContext")
+    given = dict.fromkeys([*names.values(), *([CONTEXT] if takes_ctx else [])])
+    try:
+        inspect.signature(fn).bind(**given)
+    except TypeError as exc:
+        raise ToolUsageError(f"tool {name!r}: the fields of its model do not fit: {exc}") from exc
+
+
+class _Parameters(BaseModel):
+    """The arguments of a function, as its signature declares them."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     try:
-        return create_model(
-            name, __config__=ConfigDict(extra="forbid", populate_by_name=False), **fields
-        )
+        return create_model(name, __base__=_Parameters, **fields)
     except Exception as exc:
+        # pydantic has many ways to say that a type has no schema.
         raise ToolUsageError(f"tool {name!r}: its arguments have no schema: {exc}") from exc
 
 

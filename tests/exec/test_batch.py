@@ -162,7 +162,8 @@ async def test_a_result_known_when_another_call_fails_stays_visible():
             if slot.tool == "charge":
                 settling.set()
                 await failed.wait()
-                await asyncio.sleep(0)
+                for _ in range(50):
+                    await asyncio.sleep(0)
 
     @tool
     async def charge() -> str:

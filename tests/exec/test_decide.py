@@ -12,7 +12,7 @@ import pytest
 from agent_adapter.exec._decide import Facts, Rules, Step, next_step
 
 ALL = frozenset(Step)
-BODY = frozenset({Step.RUN, Step.REENTER})
+BODY = frozenset({Step.RUN, Step.REENTER, Step.BRANCH})
 
 
 def _domains(of: type) -> Iterator[tuple]:
@@ -132,7 +132,7 @@ RULES = [
         only(Step.REPLAY),
     ),
     Rule("only a finished call is replayed", lambda c: not c.finished, ALL - only(Step.REPLAY)),
-    Rule("a fork may simply run again", lambda c: c.fork == "rerun", only(Step.REENTER)),
+    Rule("a fork may simply run, too", lambda c: c.fork == "rerun", only(Step.BRANCH)),
     Rule(
         "a fork may be asked about",
         lambda c: c.fork == "ask" and c.answered in (None, "answer"),
@@ -149,9 +149,9 @@ RULES = [
         only(Step.SETTLE),
     ),
     Rule(
-        "a fork that was approved runs again",
+        "a fork that was approved runs, too",
         lambda c: c.fork == "ask" and c.answered == "rerun",
-        only(Step.REENTER),
+        only(Step.BRANCH),
     ),
     Rule(
         "a parked call goes on with its body's answer, or when a graph inside keeps it",
@@ -256,6 +256,14 @@ def test_a_call_that_may_have_happened_never_runs_without_a_decision_or_a_proof(
         probed = rules.probe and facts.probed == "did_not_happen" and facts.owner == "dead"
         proven = facts.state == "started" and (facts.undone or probed)
         assert decided or setting or own_question or proven, (facts, rules)
+
+
+def test_the_record_of_another_branch_is_never_run_over(table):
+    for facts, rules, step in table:
+        if facts.state == "done" and facts.same:
+            assert step != Step.REENTER, (facts, rules)
+        else:
+            assert step != Step.BRANCH, (facts, rules)
 
 
 def test_no_body_starts_beside_a_live_worker_without_a_decision(table):

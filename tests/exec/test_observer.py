@@ -1,6 +1,7 @@
 """The executor's road through a journal that an observer makes durable, and calls made inside calls."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -183,6 +184,32 @@ async def test_a_tool_cannot_swallow_an_observers_error_of_a_call_inside_it(benc
         await bench.visit(Scripted(**{f"{event}_work": error}), ("outer", 1))
     assert caught.value is error
     assert bench.journal.data().get("calls", {}) == {}
+
+
+async def test_not_even_two_tools_in_each_other_can_swallow_it(bench):
+    @tool
+    async def outermost() -> str:
+        with contextlib.suppress(BackendError):
+            await bench.executor.run("outer", {"x": 1})
+        return "swallowed"
+
+    bench.swallow = True
+    journal = make_journal(observer=Scripted(started_work=BackendError("down")))
+    with visit_scope(None, journal), pytest.raises(BackendError):
+        await bench.executor.run(outermost)
+    assert journal.data() == {}
+
+
+async def test_an_error_about_a_stored_run_is_no_result_wherever_it_comes_from():
+    error = CheckpointConflict("another run", "taken over")
+
+    @tool
+    async def nested_run() -> None:
+        raise error
+
+    with pytest.raises(CheckpointConflict) as caught:
+        await Executor(Registry([nested_run])).run_call(ToolCall("c", "nested_run"))
+    assert caught.value is error
 
 
 async def test_after_an_observers_error_nothing_more_starts_and_running_calls_are_recorded(bench):

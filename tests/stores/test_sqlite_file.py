@@ -259,6 +259,16 @@ async def test_nothing_is_saved_over_a_damaged_position(
         await sqlite_store.save("run", 1, checkpoint())
 
 
+async def test_a_damaged_run_is_not_listed(
+    sqlite_store: SQLiteCheckpointStore, tmp_path: Path
+) -> None:
+    """item 67"""
+    await sqlite_store.save("run", 0, checkpoint())
+    execute(tmp_path / "runs.db", "UPDATE agent_adapter_checkpoints SET kind = 'other'")
+    with pytest.raises(CheckpointStoreCorrupt, match="run 'run'"):
+        await sqlite_store.list_runs()
+
+
 @pytest.mark.parametrize(
     "damage",
     [

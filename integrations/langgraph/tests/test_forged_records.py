@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_adapter.errors import CheckpointStoreCorrupt, NotSealable
+from agent_adapter.errors import CheckpointStoreCorrupt
 from langgraph.types import Command, interrupt
 from lg_scripted import GO, Oracle, ScriptedChat, ask, durable_app
 
@@ -31,39 +32,56 @@ def tools_of(oracle: Oracle) -> list[Any]:
     return [oracle.tool("charge"), oracle.tool("confirm", lambda x: str(interrupt(x)))]
 
 
-def change_records(path: Path, change: Callable[[Any], Any]) -> None:
-    """Rewrite every finished record in the file."""
+def text_of(document: Any) -> str:
+    return document if isinstance(document, str) else zlib.decompress(document).decode()
+
+
+def change_records(path: Path, change: Callable[[list[str]], list[Any]]) -> None:
+    """Rewrite the documents of all finished records in the file."""
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT id, document FROM agent_adapter_records WHERE state = 'done'").fetchall()
-        assert rows
-        for row, document in rows:
-            connection.execute("UPDATE agent_adapter_records SET document = ? WHERE id = ?", (change(document), row))
+        rows = connection.execute("SELECT id, document FROM agent_adapter_records WHERE state = 'done' ORDER BY id")
+        ids, documents = zip(*rows.fetchall(), strict=True)
+        for row, document in zip(ids, change([text_of(each) for each in documents]), strict=True):
+            connection.execute("UPDATE agent_adapter_records SET document = ? WHERE id = ?", (document, row))
         connection.commit()
 
 
-def flip_last_byte(document: bytes) -> bytes:
-    return document[:-2] + bytes([document[-2] ^ 1]) + document[-1:]
+def another_character(documents: list[str]) -> list[Any]:
+    return [each.replace("charge 5 done", "charge 6 done") for each in documents]
 
 
-def name_a_class(_: bytes) -> bytes:
+def a_class_to_make(documents: list[str]) -> list[Any]:
+    """A body that names a class, under the real key's name and a MAC that nobody without the key can make."""
     trap = {"$model": {"type": f"{__name__}:Trap", "fields": {"what": "made"}}}
-    return json.dumps({"v": 1, "outcome": {"kind": "value", "value": trap}}).encode()
+    body = json.dumps({"v": 1, "outcome": {"kind": "value", "value": trap}})
+    return [f"{each.split('.')[0]}.{each.split('.')[1]}.{'0' * 64}.{body}" for each in documents]
 
 
-def empty(_: bytes) -> bytes:
-    return b""
+def without_a_seal(documents: list[str]) -> list[Any]:
+    return [each.split(".", 3)[3] for each in documents]
 
 
-@pytest.mark.parametrize("change", [flip_last_byte, name_a_class, empty])
-async def test_a_changed_record_is_refused_and_nothing_runs(change, driver, make_durable, tmp_path, oracle):
-    app = durable_app("node", make_durable(), ScriptedChat(TURN), tools_of(oracle), driver.saver)
+def another_calls_record(documents: list[str]) -> list[Any]:
+    return [documents[0]] * len(documents)
+
+
+def other_bytes(documents: list[str]) -> list[Any]:
+    return [b"\x80\x04cos\nsystem\n."] * len(documents)
+
+
+FORGERIES = [another_character, a_class_to_make, without_a_seal, another_calls_record, other_bytes]
+
+
+@pytest.mark.parametrize("change", FORGERIES, ids=lambda change: change.__name__)
+async def test_a_forged_record_is_refused_and_nothing_runs(change, way, driver, make_durable, tmp_path, oracle):
+    CALLED.clear()
+    app = durable_app(way, make_durable(), ScriptedChat(TURN), tools_of(oracle), driver.saver)
     await driver.invoke(app, GO)
-    before = oracle.lines
     change_records(tmp_path / "runs.db", change)
-    later = durable_app("node", make_durable(types=[Trap]), ScriptedChat(TURN), tools_of(oracle), driver.saver)
+    later = durable_app(way, make_durable(types=[Trap]), ScriptedChat(TURN), tools_of(oracle), driver.saver)
 
     with pytest.raises(CheckpointStoreCorrupt):
         await driver.invoke(later, Command(resume="yes"))
 
-    assert oracle.lines == before
+    assert [line for line in oracle.lines if "charge" in line] == ["charge:5"]
     assert CALLED == []

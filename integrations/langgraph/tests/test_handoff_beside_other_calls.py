@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
-from lg_scripted import GO, THREAD, Oracle, ScriptedChat, answers, ask, loop, replying
+from lg_scripted import GO, Oracle, ScriptedChat, answers, ask, bare_app, loop, replying
 
 TURN = ask(("book", "room", "c1"), ("hand_over", {}, "c2"))
 
@@ -46,11 +46,28 @@ async def test_tool_node_keeps_the_turn(driver, durable, oracle):
 
 async def test_an_agent_hands_over_once_and_repeats_nothing(driver, durable, oracle):
     child = create_agent(ScriptedChat(TURN), tools_of(oracle), middleware=durable.middleware())
-    app = under_a_parent(child, driver.saver)
 
-    done = await driver.invoke(app, GO)
+    done = await driver.invoke(under_a_parent(child, driver.saver), GO)
 
     assert sorted(oracle.lines) == ["book:room", "hand_over"]
-    print(done["messages"])
-    assert done["messages"][-1].text == "other speaks"
     assert answers(done)["c2"] == "handed over"
+    assert done["messages"][-1].text == "other speaks"
+
+
+@pytest.mark.xfail(strict=True, reason="the middleware does not merge the turn into a hand-off")
+async def test_an_agent_keeps_the_turn(driver, durable, oracle):
+    child = create_agent(ScriptedChat(TURN), tools_of(oracle), middleware=durable.middleware())
+
+    done = await driver.invoke(under_a_parent(child, driver.saver), GO)
+
+    assert [message.type for message in done["messages"]] == ["human", "ai", "tool", "tool", "ai"]
+    assert answers(done) == {"c1": "book room done", "c2": "handed over"}
+
+
+async def test_control_the_bare_tool_node_loses_the_turn(driver, oracle):
+    child = bare_app("node", ScriptedChat(TURN), tools_of(oracle), None)
+
+    done = await driver.invoke(under_a_parent(child, driver.saver), GO)
+
+    assert answers(done) == {"c2": "handed over"}
+    assert not any(getattr(message, "tool_calls", None) for message in done["messages"])

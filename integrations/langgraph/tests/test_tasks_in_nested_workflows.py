@@ -110,6 +110,8 @@ async def test_a_finished_call_is_not_repeated(shape, durable, async_saver, orac
     paused = await app.ainvoke(given, THREAD)
     done = await app.ainvoke(Command(resume="yes"), THREAD)
 
-    assert [each.value for each in interrupts(paused)] == ["ok?"]
+    # LangGraph lists a nested question once for each graph around it, under one id.
+    assert {each.value for each in interrupts(paused)} == {"ok?"}
+    assert len({each.id for each in interrupts(paused)}) == 1
     assert (done["x"] if isinstance(done, dict) else done) == "send mail done | yes | late send mail done done"
     assert oracle.lines == ["send:mail", "late:send mail done"]

@@ -71,7 +71,8 @@ class CallLog:
             CheckpointConflict: the run was deleted since `seen` was read.
         """
         ring = await self.ring()
-        segment = await self._segment(call.run)
+        # An unknown run is most often new: it is made without asking first, and a conflict says when that was wrong.
+        segment = self._segments.get(call.run) if seen is None else await self._segment(call.run)
         while True:
             try:
                 if segment is None:

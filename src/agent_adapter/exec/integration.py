@@ -29,6 +29,7 @@ from agent_adapter.exec._ledger import Ledger, Truth
 from agent_adapter.exec._questions import Answer, Decision, Question, read_answer, read_answers
 from agent_adapter.exec._slot import Observer, Slot
 from agent_adapter.exec._visit import visit_scope
+from agent_adapter.exec.checkpoints._key import _call_key_scope as call_key_scope
 
 __all__ = [
     "RAN_UNKEYED",
@@ -50,6 +51,7 @@ __all__ = [
     "Slot",
     "Truth",
     "approval_store",
+    "call_key_scope",
     "check_plain",
     "decode",
     "digest",

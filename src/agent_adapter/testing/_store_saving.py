@@ -93,6 +93,7 @@ async def bad_arguments_are_refused(store: CheckpointStore) -> None:
     wrong: Any = {}
     await refused(ToolUsageError, store.save("run", 0, wrong))
     await refused(ToolUsageError, store.save("run", 0, checkpoint("\ud800")))
+    await refused(ToolUsageError, store.save("run", 0, checkpoint("x" * (64 * 2**20 + 1))))
     await refused(ToolUsageError, store.save("run", 0, checkpoint(kept=1)))
     await refused(ToolUsageError, store.record_call("run", 0, wrong))
     assert await store.latest("run") is None

@@ -19,6 +19,8 @@ from scenarios import SCENARIOS, Kit, Scenario
 from agent_adapter_langgraph import DurableTools
 
 ROUNDS = 12
+# LangGraph's refusal of a bare answer; a result does not show every question that waits.
+MORE_WAIT = "you must specify the interrupt id"
 
 # `input`: the first delivery. `none`: as a job runner restarts it. `again`: the person's last answer is sent again.
 Start = Literal["input", "none", "again"]
@@ -99,12 +101,14 @@ class Worker:
 
     async def _converse(self, graph: Any, start: Start) -> None:
         given = self._first(start)
-        refused: tuple[str, ...] = ()
+        asked: tuple[Interrupt, ...] = ()
         for _ in range(ROUNDS):
             outcome = await self.once(graph, given)
             if outcome.questions:
-                given = self._person.answer(outcome.questions, refused=refused)
-                refused = tuple(question.id for question in outcome.questions)
+                given = self._person.answer(outcome.questions, refused=[question.id for question in asked])
+                asked = outcome.questions
+            elif asked and MORE_WAIT in outcome.error:
+                given = self._person.answer(asked, refused=[question.id for question in asked])
             elif outcome.empty:
                 given = self.scenario.input()
             elif self.scenario.raises and self.scenario.raises in outcome.error:
@@ -139,7 +143,8 @@ class Worker:
         else:
             outcome = _ended(found)
         asked = {question.id: question.value for question in outcome.questions}
-        self.record.add("passes", given=_name(given), sent=sent, **{**outcome._asdict(), "questions": asked})
+        line = {**outcome._asdict(), "questions": asked, "effects": self.record.effects()}
+        self.record.add("passes", given=_name(given), sent=sent, **line)
         return outcome
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from passes import Cell
+from passes import MORE_WAIT, Cell
 from person import Mood
 from record import Record
 from scenarios import SCENARIOS
@@ -43,8 +43,8 @@ def judge(record: Record, cell: Cell, mood: Mood) -> Verdict:
 def _ending(passes: list[dict[str, Any]], cell: Cell, effects: Counter[str], mood: Mood) -> list[str]:
     """The run ended with one result for each call, and each says what is true of its own order."""
     scenario = SCENARIOS[cell.scenario]
-    expected = ("unexpected", scenario.raises)[bool(scenario.raises)]
-    bad = [each["error"] for each in passes if each["error"] and expected not in each["error"]]
+    expected = [text for text in (scenario.raises, MORE_WAIT) if text]
+    bad = [each["error"] for each in passes if each["error"] and not _names(each["error"], expected)]
     results = passes[-1]["results"] if passes else None
     if results is None:
         last = passes[-1] if passes else "no pass ended"
@@ -61,6 +61,10 @@ def _ending(passes: list[dict[str, Any]], cell: Cell, effects: Counter[str], moo
     return bad
 
 
+def _names(error: str, expected: list[str]) -> bool:
+    return any(text in error for text in expected)
+
+
 def _answers(record: Record) -> list[str]:
     """No body was given an answer that was not given to its own question."""
     sent = [answer for line in record.read("answers") for answer in line["answers"].values()]
@@ -72,10 +76,18 @@ def _answers(record: Record) -> list[str]:
 
 
 def _patience(passes: list[dict[str, Any]]) -> list[str]:
-    """A question that was open stays open while nobody says anything."""
+    """What a question is about does not move while nobody says anything."""
     bad = []
     for before, after in zip(passes, passes[1:], strict=False):
-        quiet = before["sent"] == after["sent"]
-        if quiet and (gone := before["questions"].keys() - after["questions"].keys()):
-            bad.append(f"questions {sorted(gone)} were open and then were not, though nobody answered")
+        if before["sent"] != after["sent"]:
+            continue
+        for order in (order for value in before["questions"].values() for order in _asked_about(value)):
+            if after["effects"].get(order) != before["effects"].get(order):
+                bad.append(f"{order} took effect while its question was open and nobody answered")
     return bad
+
+
+def _asked_about(question: Any) -> list[str]:
+    if "ask" in question:
+        return [question["ask"]]
+    return [request["args"]["order"] for request in question["action_requests"]]

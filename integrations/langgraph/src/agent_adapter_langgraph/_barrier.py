@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_adapter.errors import ConfigError
+from agent_adapter_langgraph._compat import glance
 from agent_adapter_langgraph._identity import REMEMBERED, Visit
 from agent_adapter_langgraph._signals import UnstableVisit, stopping
 
@@ -59,7 +60,7 @@ class Barrier:
         """
         for missing in self._missing(visit):
             deadline = time.monotonic() + self._wait_s
-            while visit.saver.get_tuple(missing) is None:
+            while not self._stored_now(visit.saver, missing):
                 if time.monotonic() >= deadline:
                     raise self._unstable(visit, missing)
                 time.sleep(PAUSE_S)
@@ -69,11 +70,23 @@ class Barrier:
         """As `wait`, without blocking the loop."""
         for missing in self._missing(visit):
             deadline = time.monotonic() + self._wait_s
-            while await visit.saver.aget_tuple(missing) is None:
+            while not await self._astored_now(visit.saver, missing):
                 if time.monotonic() >= deadline:
                     raise self._unstable(visit, missing)
                 await asyncio.sleep(PAUSE_S)
             self._remember(visit, missing)
+
+    def _stored_now(self, saver: Any, config: Any) -> bool:
+        try:
+            return glance(saver).get_tuple(config) is not None
+        except Exception:  # noqa: BLE001 - this saver has to decode; what it raises then is its own error
+            return saver.get_tuple(config) is not None
+
+    async def _astored_now(self, saver: Any, config: Any) -> bool:
+        try:
+            return await glance(saver).aget_tuple(config) is not None
+        except Exception:  # noqa: BLE001 - this saver has to decode; what it raises then is its own error
+            return await saver.aget_tuple(config) is not None
 
     def _missing(self, visit: Visit) -> Iterator[Any]:
         if visit.run_name is not None:

@@ -5,10 +5,12 @@ questions carry their own ids, so we read answers where LangGraph puts them: the
 and the scratchpad (a bare one).
 """
 
+import copy
 import dataclasses
 import itertools
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -17,6 +19,7 @@ from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.prebuilt.tool_node import ToolNode as StockToolNode
 from langgraph.prebuilt.tool_node import _get_all_injected_args
 
+T = TypeVar("T")
 RESUME_MAP = "__pregel_resume_map"
 SCRATCHPAD = "__pregel_scratchpad"
 SEND = "__pregel_send"
@@ -32,7 +35,9 @@ __all__ = [
     "StockToolNode",
     "bare_answer",
     "child_config",
+    "glance",
     "injected_names",
+    "per_tool",
     "state_messages",
     "take_bare_answer",
 ]
@@ -56,7 +61,45 @@ def take_bare_answer(configurable: Mapping[str, Any]) -> Any:
 
 def injected_names(tool: BaseTool) -> frozenset[str]:
     """The parameters that ToolNode fills in and the model never sees."""
+    return per_tool(tool, _injected_names)
+
+
+def _injected_names(tool: BaseTool) -> frozenset[str]:
     return frozenset(_get_all_injected_args(tool).all_injected_keys) | {"run_manager", "callbacks"}
+
+
+_facts: OrderedDict[tuple[int, Callable[[BaseTool], Any]], tuple[BaseTool, Any]] = OrderedDict()
+REMEMBERED_FACTS = 4096
+
+
+def per_tool(tool: BaseTool, find: Callable[[BaseTool], T]) -> T:
+    """`find(tool)`, found once for each tool object."""
+    key = (id(tool), find)
+    known = _facts.get(key)
+    if known is None:
+        # The tool itself is kept with the fact, so its id cannot come to mean another tool.
+        known = _facts[key] = (tool, find(tool))
+        if len(_facts) > REMEMBERED_FACTS:
+            _facts.popitem(last=False)
+    found: T = known[1]
+    return found
+
+
+class _Undecoded:
+    """A serializer that decodes nothing: whoever only asks whether a checkpoint is there need not read it."""
+
+    def loads_typed(self, _: object) -> Any:
+        return defaultdict(dict)
+
+    def dumps_typed(self, _: object) -> Any:
+        raise NotImplementedError("a view to look at, not to write with")
+
+
+def glance(saver: Any) -> Any:
+    """The saver, for asking whether a checkpoint is stored without decoding it; it shares its connections and locks."""
+    view = copy.copy(saver)
+    view.serde = _Undecoded()
+    return view
 
 
 class BodyScope:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -24,6 +24,7 @@ from agent_adapter.exec.integration import (
     ClaimLost,
     Ledger,
     Replay,
+    call_key_scope,
     decode,
     encode,
 )
@@ -123,6 +124,9 @@ class Running:
             last = self._last if self._bodies == 0 else None
         if last is not None:
             in_background(last(output, error))
+
+    def keyed(self) -> AbstractContextManager[None]:
+        return call_key_scope(self.attempt.idempotency_key)
 
     def scoped(self, config: RunnableConfig) -> RunnableConfig:
         return self.scope.enter(config)

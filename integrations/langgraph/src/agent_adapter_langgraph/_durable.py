@@ -13,7 +13,8 @@ from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph import _repair
 from agent_adapter_langgraph._barrier import Barrier
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._identity import listing
+from agent_adapter_langgraph._drive import in_sync
+from agent_adapter_langgraph._identity import listing, named_listing
 from agent_adapter_langgraph._messages import name_of
 from agent_adapter_langgraph._node import durable_node
 from agent_adapter_langgraph._replies import Replies
@@ -96,23 +97,27 @@ class DurableTools:
         return DurableToolNode(tools, core=self._core, **options)
 
     def middleware(
-        self, *inside: "AgentMiddleware[Any, Any, Any]"
+        self, *inside: "AgentMiddleware[Any, Any, Any]", repair: bool = False
     ) -> "list[AgentMiddleware[Any, Any, Any]]":
         """The middleware list for `create_agent`: ours outermost and innermost, `inside` between them.
 
         `middleware=durable.middleware(HumanInTheLoopMiddleware(…), …)`, or `[*durable.middleware(), …]`.
 
+        Args:
+            inside: other middleware; a finished call does not pass through it again.
+            repair: show the model an honest answer for every call that a stopped run left without one.
+
         Raises:
-            MissingDependency: langchain is not installed.
+            ConfigError: langchain is not installed.
         """
         try:
-            from agent_adapter_langgraph._middleware import DurableReplies, DurableToolCalls
+            from agent_adapter_langgraph._middleware import parts
         except ImportError as error:
             raise ConfigError(
-                "middleware needs langchain: pip install agent-adapter-langgraph[agents]"
+                "middleware needs langchain: pip install 'agent-adapter-langgraph[agents]'"
             ) from error
-        replies = [DurableReplies(self._replies)] if self._replies else []
-        return [DurableToolCalls(self._core), *inside, *replies]
+        outermost, innermost = parts(self._core, self._replies, repairs=repair)
+        return [*outermost, *inside, *innermost]
 
     def turn(self, function: F) -> F:
         """The model node of a graph: the reply of each turn is kept, and the first one counts for every worker."""
@@ -126,17 +131,40 @@ class DurableTools:
         """An own node: every executor call and every wrapped tool inside it is protected."""
         return durable_node(function, self._core)
 
-    async def repair(self, state: Any, thread_id: str) -> list[Any]:
-        """The state's messages with exactly one answer for every call: the recorded one, or an honest word on what is known."""
+    async def arepair(self, state: Any, thread_id: str) -> list[Any]:
+        """The state's messages with exactly one answer for every call, for a thread whose run was stopped.
+
+        A finished call gets its recorded result, a call in doubt says so, and one that never began says that.
+        """
         return await _repair.repair(self._core, state, thread_id)
 
-    async def delete_thread(self, thread_id: str) -> int:
-        """How many of the thread's records were deleted; call it where the checkpointer's thread is deleted."""
+    def repair(self, state: Any, thread_id: str) -> list[Any]:
+        """As `arepair`, from sync code."""
+        return in_sync(self.arepair(state, thread_id))
+
+    async def adelete_thread(self, thread_id: str) -> int:
+        """How many records of the thread were deleted; call it where the checkpointer's thread is deleted."""
         return await _repair.delete_runs(self._listing(), self._store, listing(thread_id))
 
-    async def prune(self, older_than_s: float) -> int:
-        """How many records were deleted: of finished calls only, last begun at least so long ago. What waits stays."""
+    def delete_thread(self, thread_id: str) -> int:
+        """As `adelete_thread`, from sync code."""
+        return in_sync(self.adelete_thread(thread_id))
+
+    async def adelete_run(self, run_name: str) -> int:
+        """How many records of a named request were deleted; a request of that name then starts anew."""
+        return await _repair.delete_runs(self._listing(), self._store, named_listing(run_name))
+
+    def delete_run(self, run_name: str) -> int:
+        """As `adelete_run`, from sync code."""
+        return in_sync(self.adelete_run(run_name))
+
+    async def aprune(self, older_than_s: float) -> int:
+        """How many runs of records were deleted: begun at least so long ago, and with finished calls only."""
         return await _repair.prune(self._core.ledger, self._listing(), self._store, older_than_s)
+
+    def prune(self, older_than_s: float) -> int:
+        """As `aprune`, from sync code."""
+        return in_sync(self.aprune(older_than_s))
 
     def _listing(self) -> RunListing:
         if not isinstance(self._store, RunListing):

@@ -53,16 +53,17 @@ class Visit:
     @property
     def listing(self) -> str:
         """The name under which the store lists this thread's runs."""
-        return (
-            listing(self.thread)
-            if self.run_name is None
-            else f"langgraph-run:{_hash(self.run_name)[:32]}"
-        )
+        return listing(self.thread) if self.run_name is None else named_listing(self.run_name)
 
 
 def listing(thread: str) -> str:
     """The name under which the store lists a thread's runs."""
     return f"langgraph:{_hash(thread)[:32]}"
+
+
+def named_listing(run_name: str) -> str:
+    """The name under which the store lists the runs of a request that the caller named."""
+    return f"langgraph-run:{_hash(run_name)[:32]}"
 
 
 def visit_of(config: RunnableConfig) -> Visit:

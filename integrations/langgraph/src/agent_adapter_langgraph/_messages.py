@@ -17,6 +17,7 @@ from langgraph.errors import ParentCommand
 from langgraph.types import Command, Send
 
 from agent_adapter.exec.integration import decode, encode, reachable_types
+from agent_adapter_langgraph._compat import per_tool
 
 Known = Mapping[str, type]
 
@@ -35,12 +36,14 @@ MESSAGES: Known = {
 
 def known_types(tool: BaseTool | None, extra: Known) -> Known:
     """The classes that a record of this tool may hold."""
-    known = {**MESSAGES, **extra}
-    for function in (
-        getattr(tool, "func", None),
-        getattr(tool, "coroutine", None),
-        getattr(tool, "_run", None),
-    ):
+    declared = per_tool(tool, _declared) if tool is not None else MESSAGES
+    return {**declared, **extra} if extra else declared
+
+
+def _declared(tool: BaseTool) -> Known:
+    """Messages, and what the return annotation of the tool's function reaches."""
+    known = dict(MESSAGES)
+    for function in (getattr(tool, "func", None), getattr(tool, "coroutine", None), tool._run):  # noqa: SLF001 - its body
         annotation = getattr(function, "__annotations__", {}).get("return")
         if annotation is not None and not isinstance(annotation, str):
             known.update(reachable_types(annotation))

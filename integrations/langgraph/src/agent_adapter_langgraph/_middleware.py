@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
+from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agent_adapter.exec.integration import CallId
@@ -11,7 +12,9 @@ from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._core import Core, ToolUse
 from agent_adapter_langgraph._drive import Call, in_sync
 from agent_adapter_langgraph._identity import Visit, messages_of
+from agent_adapter_langgraph._repair import repair
 from agent_adapter_langgraph._replies import Replies
+from agent_adapter_langgraph._signals import stops
 from agent_adapter_langgraph._tool_node import probed
 
 
@@ -58,6 +61,22 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
         return self._core.call(visit, use, name, answers)
 
 
+class RepairingToolCalls(DurableToolCalls):
+    """Also shows the model an answer for every call that a stopped run left without one; the state stays as it is."""
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """The model's reply to the repaired messages."""
+        return handler(request.override(messages=in_sync(self._repaired(request))))
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """As `wrap_model_call`."""
+        return await handler(request.override(messages=await self._repaired(request)))
+
+    async def _repaired(self, request: Any) -> list[Any]:
+        with stops():
+            return await repair(self._core, request.messages, self._core.visit(get_config()).thread)
+
+
 class DurableReplies(AgentMiddleware[Any, Any, Any]):
     """Belongs last in the list: it keeps what the model itself replied, and other middleware sees it as if fresh."""
 
@@ -72,3 +91,11 @@ class DurableReplies(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """As `wrap_model_call`."""
         return await self._replies.aagent(request, handler)
+
+
+def parts(
+    core: Core, replies: Replies | None, *, repairs: bool
+) -> tuple[list[AgentMiddleware[Any, Any, Any]], list[AgentMiddleware[Any, Any, Any]]]:
+    """The parts that belong outermost and innermost."""
+    outermost = RepairingToolCalls(core) if repairs else DurableToolCalls(core)
+    return [outermost], [] if replies is None else [DurableReplies(replies)]

@@ -7,6 +7,7 @@ for example).
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from langchain_core.runnables import RunnableConfig
@@ -34,6 +35,9 @@ class Body(Protocol):
     def end(self, output: Any, error: BaseException | None) -> None:
         """The body is over."""
 
+    def keyed(self) -> AbstractContextManager[None]:
+        """Where `idempotency_key()` names this call."""
+
     def scoped(self, config: RunnableConfig) -> RunnableConfig:
         """The config to run the body with."""
 
@@ -48,7 +52,8 @@ class _Probe(BaseTool):
             return recorded.output
         output, error = None, None
         try:
-            output = original.run(given, *args, **kwargs)
+            with body.keyed():
+                output = original.run(given, *args, **kwargs)
         except BaseException as raised:
             error = raised
             raise
@@ -63,7 +68,8 @@ class _Probe(BaseTool):
             return recorded.output
         output, error = None, None
         try:
-            output = await original.arun(given, *args, **kwargs)
+            with body.keyed():
+                output = await original.arun(given, *args, **kwargs)
         except BaseException as raised:
             error = raised
             raise

@@ -130,11 +130,12 @@ def _place(visit: Visit, digested: str, nth: str) -> str:
 
 def _shown(message: Any, *, by_id: bool) -> str:
     """What tells this message from others: its id; a tool's answer by its call and content, since its id may be new."""
-    kind, content = str(get(message, "type")), str(as_stored(get(message, "content")))
+    kind, name = str(get(message, "type")), get(message, "id")
+    if by_id and name and kind != "tool":
+        return f"{kind}:{name}"
+    content = str(as_stored(get(message, "content")))
     if kind == "tool":
         return stable_hash(kind, str(get(message, "tool_call_id")) if by_id else "", content)
-    if by_id and get(message, "id"):
-        return stable_hash(kind, str(get(message, "id")))
     calls = [
         (str(call.get("name")), str(as_stored(call.get("args")))) for call in calls_of(message)
     ]

@@ -75,8 +75,8 @@ def _own_ids() -> str | None:
         }
 
     for answer, wanted in (
-        ({OWN_ID: "named"}, ["named", None, None]),
-        ("bare", [None, "bare", None]),
+        ({OWN_ID: "named"}, ["named", None, None, None]),
+        ("bare", [None, "bare", "bare", None]),
     ):
         graph = _graph(ask)
         asked = graph.invoke({}, THREAD)["__interrupt__"]

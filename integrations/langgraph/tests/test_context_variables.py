@@ -1,0 +1,35 @@
+"""The caller's context variables are visible in every tool, whatever thread or task it runs in."""
+
+import contextvars
+from typing import Any
+
+import pytest
+from agent_adapter import ToolPolicy
+from lg_scripted import GO, Oracle, ScriptedChat, answers, ask, durable_app
+
+TENANT = contextvars.ContextVar("TENANT", default="nobody")
+TURN = ask(("plain", "1", "c1"), ("waiting", "2", "c2"))
+
+
+def tools_of(oracle: Oracle, kind: str) -> list[Any]:
+    def plain(x: str) -> str:
+        return TENANT.get()
+
+    async def waiting(x: str) -> str:
+        return TENANT.get()
+
+    return [oracle.tool("plain", plain), oracle.tool("waiting", waiting if kind == "async" else plain)]
+
+
+
+
+async def test_tools_see_the_callers_context(way, driver, make_durable, oracle):
+    policies = {"plain": ToolPolicy(), "waiting": ToolPolicy(idempotent=True)}
+    app = durable_app(
+        way, make_durable(policies=policies), ScriptedChat(TURN), tools_of(oracle, driver.kind), driver.saver
+    )
+
+    TENANT.set("acme")
+    done = await driver.invoke(app, GO)
+
+    assert answers(done) == {"c1": "acme", "c2": "acme"}
