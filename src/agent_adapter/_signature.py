@@ -57,7 +57,7 @@ def read_signature(
         parameter = declared[argument]
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ToolUsageError(f"tool {name!r}: {parameter} cannot be given by name")
-        hint = Annotated[hints.get(argument, Any), Field(alias=argument)]
+        hint: Any = Annotated[hints.get(argument, Any), Field(alias=argument)]
         fields[field] = (hint, ... if parameter.default is parameter.empty else parameter.default)
     return Signature(_model(name, fields), names, CONTEXT in declared, returns)
 

@@ -7,7 +7,7 @@ import pytest
 
 from agent_adapter import ApprovalConflict, ToolPolicy
 from agent_adapter.exec._questions import DoNotRun, Happened, Rerun
-from agent_adapter.exec.integration import Answer, Question, Replay
+from agent_adapter.exec.integration import Answer, Question, Replay, decode
 
 CAREFUL = ToolPolicy()
 POLICIES = pytest.mark.parametrize(
@@ -57,8 +57,6 @@ async def test_only_an_answer_answers_a_body(fleet, call, decision):
 async def test_an_answered_body_runs_again_with_its_answer(fleet, call, policy, answer):
     question = await _pause(fleet, "a", call, policy=policy)
     attempt = await fleet["b"].enter(call, policy=policy, answers={question.id: Answer(answer)})
-    from agent_adapter.exec.integration import decode
-
     assert [decode(plain) for plain in attempt.answers] == [answer]
     assert attempt.answered
     assert attempt.idempotency_key == fleet.ran[0]

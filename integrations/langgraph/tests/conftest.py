@@ -21,7 +21,9 @@ from lg_scripted import THREAD, Oracle, sqlite_saver  # noqa: E402 - found by th
 
 # Each child is a fork of a server that has imported the frameworks once: a real process without the second of imports.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["agent_adapter_langgraph", "langchain.agents", "langgraph.checkpoint.sqlite.aio"])
+PROCESSES.set_forkserver_preload(
+    ["agent_adapter_langgraph", "langchain.agents", "langgraph.checkpoint.sqlite.aio"]
+)
 
 
 @pytest.fixture
@@ -92,7 +94,9 @@ class Child:
     def __init__(self, function: Callable[..., None], *arguments: object, talks: bool) -> None:
         self.pipe, theirs = PROCESSES.Pipe()
         given = (theirs, *arguments) if talks else arguments
-        self.process = PROCESSES.Process(target=play, args=(function.__code__.co_filename, function.__name__, given))
+        self.process = PROCESSES.Process(
+            target=play, args=(function.__code__.co_filename, function.__name__, given)
+        )
         self.process.start()
         theirs.close()
 

@@ -28,7 +28,11 @@ def ask(*calls: tuple[str, Any, str | None]) -> AIMessage:
     return AIMessage(
         content="",
         tool_calls=[
-            {"name": name, "args": {"x": args} if isinstance(args, str) else args, "id": name_of_call}
+            {
+                "name": name,
+                "args": {"x": args} if isinstance(args, str) else args,
+                "id": name_of_call,
+            }
             for name, args, name_of_call in calls
         ],
     )
@@ -111,12 +115,23 @@ def replying(chat: ScriptedChat) -> Callable[[MessagesState], Any]:
 
 
 def durable_app(
-    way: str, durable: DurableTools, chat: ScriptedChat, tools: Sequence[Any], saver: Any, *inside: Any
+    way: str,
+    durable: DurableTools,
+    chat: ScriptedChat,
+    tools: Sequence[Any],
+    saver: Any,
+    *inside: Any,
 ) -> Any:
     """An agent of these tools, protected by way of `node`, `agent` or `wrapped`."""
     if way == "agent":
-        return create_agent(chat, list(tools), middleware=durable.middleware(*inside), checkpointer=saver)
-    node = durable.tool_node(tools) if way == "node" else ToolNode(durable.wrap(tools), handle_tool_errors=False)
+        return create_agent(
+            chat, list(tools), middleware=durable.middleware(*inside), checkpointer=saver
+        )
+    node = (
+        durable.tool_node(tools)
+        if way == "node"
+        else ToolNode(durable.wrap(tools), handle_tool_errors=False)
+    )
     return loop(durable.turn(replying(chat)), node, saver)
 
 

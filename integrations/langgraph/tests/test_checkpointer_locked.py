@@ -30,7 +30,9 @@ def charging(oracle: Any, lock: sqlite3.Connection) -> Any:
 
 def test_the_effect_stays_one(way, impatient, durable, oracle):
     saver, lock = impatient
-    app = durable_app(way, durable, ScriptedChat(ask(("charge", "5", "c1"))), [charging(oracle, lock)], saver)
+    app = durable_app(
+        way, durable, ScriptedChat(ask(("charge", "5", "c1"))), [charging(oracle, lock)], saver
+    )
 
     for given in (GO, None):
         with pytest.raises(sqlite3.OperationalError, match="locked"):
@@ -44,7 +46,9 @@ def test_the_effect_stays_one(way, impatient, durable, oracle):
 
 def test_control_bare_langgraph_repeats_the_effect(impatient, oracle):
     saver, lock = impatient
-    app = bare_app("agent", ScriptedChat(ask(("charge", "5", "c1"))), [charging(oracle, lock)], saver)
+    app = bare_app(
+        "agent", ScriptedChat(ask(("charge", "5", "c1"))), [charging(oracle, lock)], saver
+    )
 
     with pytest.raises(sqlite3.OperationalError, match="locked"):
         app.invoke(GO, THREAD)

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agent_adapter.errors import NotSealable
-from agent_adapter_langgraph import DurableTools
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from lg_scripted import GO, THREAD, Oracle
 from pydantic import BaseModel
+
+from agent_adapter.errors import NotSealable
+from agent_adapter_langgraph import DurableTools
 
 
 @dataclass
@@ -26,8 +27,6 @@ class NewQuote(BaseModel):
     currency: str
 
 
-
-
 @dataclass
 class LongerLine:
     sku: str
@@ -40,7 +39,9 @@ for new, old in ((NewQuote, Quote), (LongerLine, Line)):
 
 
 def app_of(durable: DurableTools, oracle: Oracle, value: Any, saver: Any, got: list[Any]) -> Any:
-    give, stop = durable.wrap([oracle.tool("give", lambda _: value), oracle.tool("stop", lambda x: str(interrupt(x)))])
+    give, stop = durable.wrap(
+        [oracle.tool("give", lambda _: value), oracle.tool("stop", lambda x: str(interrupt(x)))]
+    )
 
     def node(_: MessagesState) -> dict[str, Any]:
         got.append(give.invoke({"x": "it"}))
@@ -68,7 +69,9 @@ def test_the_replay_is_refused(deploy, make_durable, sync_saver, oracle):
     app_of(make_durable(types=[kind]), oracle, value, sync_saver, got).invoke(GO, THREAD)
 
     with pytest.raises(NotSealable, match=kind.__qualname__):
-        app_of(make_durable(types=later), oracle, value, sync_saver, got).invoke(Command(resume="yes"), THREAD)
+        app_of(make_durable(types=later), oracle, value, sync_saver, got).invoke(
+            Command(resume="yes"), THREAD
+        )
 
     assert got == [value]
     assert oracle.lines.count("give:it") == 1
@@ -80,7 +83,9 @@ def test_with_the_class_back_the_run_goes_on(make_durable, sync_saver, oracle):
     with pytest.raises(NotSealable):
         app_of(make_durable(), oracle, Line("a"), sync_saver, got).invoke(None, THREAD)
 
-    app_of(make_durable(types=[Line]), oracle, Line("a"), sync_saver, got).invoke(Command(resume="yes"), THREAD)
+    app_of(make_durable(types=[Line]), oracle, Line("a"), sync_saver, got).invoke(
+        Command(resume="yes"), THREAD
+    )
 
     assert got == [Line("a"), Line("a")]
     assert oracle.lines.count("give:it") == 1

@@ -13,7 +13,13 @@ async def test_protected_steps_inside_a_tool_are_not_repeated(way, driver, durab
         oracle.write(f"ship:{said}")
         return f"{reserved}, {said}"
 
-    app = durable_app(way, durable, ScriptedChat(ask(("order", "sku", "c1"))), [oracle.tool("order", order)], driver.saver)
+    app = durable_app(
+        way,
+        durable,
+        ScriptedChat(ask(("order", "sku", "c1"))),
+        [oracle.tool("order", order)],
+        driver.saver,
+    )
 
     await driver.invoke(app, GO)
     done = await driver.invoke(app, Command(resume="yes"))
@@ -29,7 +35,12 @@ async def test_control_an_unprotected_step_is_repeated(driver, oracle):
         reserve.invoke({"x": x})
         return str(interrupt("ship?"))
 
-    app = bare_app("agent", ScriptedChat(ask(("order", "sku", "c1"))), [oracle.tool("order", order)], driver.saver)
+    app = bare_app(
+        "agent",
+        ScriptedChat(ask(("order", "sku", "c1"))),
+        [oracle.tool("order", order)],
+        driver.saver,
+    )
 
     await driver.invoke(app, GO)
     await driver.invoke(app, Command(resume="yes"))

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
-from lg_scripted import GO, THREAD, Oracle, ScriptedChat, answers, ask, bare_app, durable_app, sqlite_saver
+from lg_scripted import (
+    GO,
+    THREAD,
+    Oracle,
+    ScriptedChat,
+    answers,
+    ask,
+    bare_app,
+    durable_app,
+    sqlite_saver,
+)
 
 from agent_adapter_langgraph import DurableTools, UnstableVisit
 
@@ -29,7 +39,11 @@ class HeldSaver(SqliteSaver):
         return super().put(config, checkpoint, metadata, *rest)
 
     def put_writes(self, config: Any, writes: Any, *rest: Any) -> None:
-        if any(getattr(message, "type", "") == "tool" for _, value in writes for message in _messages(value)):
+        if any(
+            getattr(message, "type", "") == "tool"
+            for _, value in writes
+            for message in _messages(value)
+        ):
             threading.Event().wait()
         super().put_writes(config, writes, *rest)
 
@@ -61,12 +75,19 @@ def finish_and_die(way: str, config: dict[str, Any], durability: str, folder: st
     saver: Any = sqlite_saver(Path(folder, "graph.db"), HeldSaver)
     saver.holds_checkpoints = durability != "sync"
     durable = DurableTools(Path(folder, "runs.db"))
-    durable_app(way, durable, chat_of(folder, dies=True), tools, saver).invoke(GO, config, durability=durability)
+    durable_app(way, durable, chat_of(folder, dies=True), tools, saver).invoke(
+        GO, config, durability=durability
+    )
 
 
 def finish_and_die_bare(folder: str) -> None:
     tools = [Oracle(Path(folder, "effects")).tool("charge")]
-    app = bare_app("agent", chat_of(folder, dies=True), tools, sqlite_saver(Path(folder, "graph.db"), HeldSaver))
+    app = bare_app(
+        "agent",
+        chat_of(folder, dies=True),
+        tools,
+        sqlite_saver(Path(folder, "graph.db"), HeldSaver),
+    )
     app.invoke(GO, THREAD)
 
 
@@ -75,7 +96,9 @@ def test_a_call_that_langgraph_had_not_stored_is_answered_from_the_record(
     way, durability, tmp_path, in_child, durable, sync_saver, oracle
 ):
     assert in_child(finish_and_die, way, THREAD, durability, tmp_path) == -signal.SIGKILL
-    app = durable_app(way, durable, chat_of(tmp_path, dies=False), [oracle.tool("charge")], sync_saver)
+    app = durable_app(
+        way, durable, chat_of(tmp_path, dies=False), [oracle.tool("charge")], sync_saver
+    )
 
     done = app.invoke(None, THREAD)
 
@@ -96,7 +119,9 @@ async def test_exit_is_refused_before_anything_runs(way, driver, durable, oracle
 @pytest.mark.parametrize("again", [NAMED, FRESH], ids=["same thread", "fresh thread"])
 def test_exit_is_safe_for_a_named_run(way, again, tmp_path, in_child, durable, sync_saver, oracle):
     assert in_child(finish_and_die, way, NAMED, "exit", tmp_path) == -signal.SIGKILL
-    app = durable_app(way, durable, chat_of(tmp_path, dies=False), [oracle.tool("charge")], sync_saver)
+    app = durable_app(
+        way, durable, chat_of(tmp_path, dies=False), [oracle.tool("charge")], sync_saver
+    )
 
     done = app.invoke(GO, again, durability="exit")
 

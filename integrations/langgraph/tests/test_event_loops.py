@@ -49,7 +49,9 @@ def test_a_checkpointer_of_another_loop_fails_before_the_effect(way, durable, or
     assert oracle.lines == ["charge:5"]
 
 
-async def test_a_sync_call_on_the_checkpointers_loop_fails_before_the_effect(way, durable, async_saver, oracle):
+async def test_a_sync_call_on_the_checkpointers_loop_fails_before_the_effect(
+    way, durable, async_saver, oracle
+):
     app = durable_app(way, durable, ScriptedChat(TURN), [oracle.tool("charge")], async_saver)
 
     with pytest.raises(asyncio.InvalidStateError):

@@ -5,8 +5,9 @@ import threading
 from typing import Any
 
 import pytest
-from agent_adapter import ToolPolicy
 from lg_scripted import GO, Oracle, ScriptedChat, answers, ask, bare_app, causes, durable_app
+
+from agent_adapter import ToolPolicy
 
 TURN = ask(("charge", "5", "c1"), ("lookup", "x", "c2"))
 
@@ -19,10 +20,15 @@ class Backend:
         self._oracle = oracle
         self._failed: Any = asyncio.Event() if kind == "async" else threading.Event()
         self.ended = asyncio.Event()
-        self._bodies = (self._acharge, self._alookup) if kind == "async" else (self._charge, self._lookup)
+        self._bodies = (
+            (self._acharge, self._alookup) if kind == "async" else (self._charge, self._lookup)
+        )
 
     def tools(self) -> list[Any]:
-        return [self._oracle.tool("charge", self._bodies[0]), self._oracle.tool("lookup", self._bodies[1])]
+        return [
+            self._oracle.tool("charge", self._bodies[0]),
+            self._oracle.tool("lookup", self._bodies[1]),
+        ]
 
     def _lookup(self, x: str) -> str:
         self._failed.set()
@@ -44,7 +50,9 @@ class Backend:
         return "charged"
 
 
-@pytest.mark.parametrize("policy", [ToolPolicy(idempotent=True), ToolPolicy(did_not_happen=(ConnectionError,))])
+@pytest.mark.parametrize(
+    "policy", [ToolPolicy(idempotent=True), ToolPolicy(did_not_happen=(ConnectionError,))]
+)
 async def test_only_the_failed_call_runs_again(way, policy, driver, make_durable, oracle):
     backend = Backend(oracle, driver.kind)
     durable = make_durable(policies={"lookup": policy})
@@ -59,7 +67,9 @@ async def test_only_the_failed_call_runs_again(way, policy, driver, make_durable
     assert sorted(oracle.lines) == ["charge:5", "lookup:x", "lookup:x"]
 
 
-async def test_a_failed_call_that_may_have_taken_effect_is_asked_about(way, driver, durable, oracle):
+async def test_a_failed_call_that_may_have_taken_effect_is_asked_about(
+    way, driver, durable, oracle
+):
     backend = Backend(oracle, driver.kind)
     app = durable_app(way, durable, ScriptedChat(TURN), backend.tools(), driver.saver)
 

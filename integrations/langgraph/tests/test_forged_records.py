@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_adapter.errors import CheckpointStoreCorrupt
 from langgraph.types import Command, interrupt
 from lg_scripted import GO, Oracle, ScriptedChat, ask, durable_app
+
+from agent_adapter.errors import CheckpointStoreCorrupt
 
 TURN = ask(("charge", "5", "c1"), ("confirm", "ship", "c2"))
 CALLED: list[Any] = []
@@ -39,10 +40,14 @@ def text_of(document: Any) -> str:
 def change_records(path: Path, change: Callable[[list[str]], list[Any]]) -> None:
     """Rewrite the documents of all finished records in the file."""
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT id, document FROM agent_adapter_records WHERE state = 'done' ORDER BY id")
+        rows = connection.execute(
+            "SELECT id, document FROM agent_adapter_records WHERE state = 'done' ORDER BY id"
+        )
         ids, documents = zip(*rows.fetchall(), strict=True)
         for row, document in zip(ids, change([text_of(each) for each in documents]), strict=True):
-            connection.execute("UPDATE agent_adapter_records SET document = ? WHERE id = ?", (document, row))
+            connection.execute(
+                "UPDATE agent_adapter_records SET document = ? WHERE id = ?", (document, row)
+            )
         connection.commit()
 
 
@@ -73,12 +78,16 @@ FORGERIES = [another_character, a_class_to_make, without_a_seal, another_calls_r
 
 
 @pytest.mark.parametrize("change", FORGERIES, ids=lambda change: change.__name__)
-async def test_a_forged_record_is_refused_and_nothing_runs(change, way, driver, make_durable, tmp_path, oracle):
+async def test_a_forged_record_is_refused_and_nothing_runs(
+    change, way, driver, make_durable, tmp_path, oracle
+):
     CALLED.clear()
     app = durable_app(way, make_durable(), ScriptedChat(TURN), tools_of(oracle), driver.saver)
     await driver.invoke(app, GO)
     change_records(tmp_path / "runs.db", change)
-    later = durable_app(way, make_durable(types=[Trap]), ScriptedChat(TURN), tools_of(oracle), driver.saver)
+    later = durable_app(
+        way, make_durable(types=[Trap]), ScriptedChat(TURN), tools_of(oracle), driver.saver
+    )
 
     with pytest.raises(CheckpointStoreCorrupt):
         await driver.invoke(later, Command(resume="yes"))

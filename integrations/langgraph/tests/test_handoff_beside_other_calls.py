@@ -33,7 +33,9 @@ def under_a_parent(child: Any, saver: Any) -> Any:
 
 
 async def test_tool_node_keeps_the_turn(driver, durable, oracle):
-    child = loop(durable.turn(replying(ScriptedChat(TURN))), durable.tool_node(tools_of(oracle)), None)
+    child = loop(
+        durable.turn(replying(ScriptedChat(TURN))), durable.tool_node(tools_of(oracle)), None
+    )
     app = under_a_parent(child, driver.saver)
 
     done = await driver.invoke(app, GO)

@@ -5,8 +5,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from agent_adapter import ToolPolicy
-from agent_adapter_langgraph import DurableTools
 from langgraph.types import Command
 from lg_scripted import (
     GO,
@@ -21,6 +19,9 @@ from lg_scripted import (
     interrupts,
     sqlite_saver,
 )
+
+from agent_adapter import ToolPolicy
+from agent_adapter_langgraph import DurableTools
 
 CHAT = ScriptedChat(ask(("charge", "5", "c1")))
 
@@ -39,7 +40,9 @@ def charge_and_die(way: str, durability: str, folder: str) -> None:
 
 def charge_and_die_bare(folder: str) -> None:
     tools = [Oracle(Path(folder, "effects")).tool("charge", die)]
-    bare_app("agent", CHAT, tools, sqlite_saver(Path(folder, "graph.db"))).invoke(GO, THREAD, durability="sync")
+    bare_app("agent", CHAT, tools, sqlite_saver(Path(folder, "graph.db"))).invoke(
+        GO, THREAD, durability="sync"
+    )
 
 
 @pytest.mark.parametrize("durability", ["sync", "async"])
@@ -53,7 +56,9 @@ def test_the_next_worker_asks_and_the_answer_ends_it(
         asked = app.invoke(None, THREAD)
         assert causes(asked) == ["died"]
     (question,) = interrupts(asked)
-    done = app.invoke(Command(resume={question.id: {"type": "respond", "message": "paid, receipt 7"}}), THREAD)
+    done = app.invoke(
+        Command(resume={question.id: {"type": "respond", "message": "paid, receipt 7"}}), THREAD
+    )
 
     assert question.value["owner_known_dead"] == [True]
     assert answers(done) == {"c1": "paid, receipt 7"}
@@ -71,7 +76,9 @@ def test_approve_runs_it_again_once(tmp_path, in_child, durable, sync_saver, ora
     assert oracle.lines == ["charge:5", "charge:5"]
 
 
-def test_an_idempotent_tool_runs_again_unasked(tmp_path, in_child, make_durable, sync_saver, oracle):
+def test_an_idempotent_tool_runs_again_unasked(
+    tmp_path, in_child, make_durable, sync_saver, oracle
+):
     in_child(charge_and_die, "agent", "async", tmp_path)
     durable = make_durable(policies={"charge": ToolPolicy(idempotent=True)})
     app = durable_app("agent", durable, CHAT, [oracle.tool("charge")], sync_saver)

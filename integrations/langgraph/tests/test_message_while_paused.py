@@ -40,7 +40,9 @@ async def test_a_late_bare_answer_runs_nothing(late, way, driver, durable, oracl
 async def test_the_parked_call_stays_answerable_where_it_was_asked(way, driver, durable, oracle):
     app = durable_app(way, durable, ScriptedChat(TURN), asking(oracle), driver.saver)
     (question,) = interrupts(await driver.invoke(app, GO))
-    parked = (await app.aget_state(THREAD) if driver.kind == "async" else app.get_state(THREAD)).config
+    parked = (
+        await app.aget_state(THREAD) if driver.kind == "async" else app.get_state(THREAD)
+    ).config
     await driver.invoke(app, THANKS)
 
     done = await driver.invoke(app, Command(resume={question.id: "yes"}), parked)
@@ -49,12 +51,16 @@ async def test_the_parked_call_stays_answerable_where_it_was_asked(way, driver, 
     assert refunds(oracle) == ["refunded:yes"]
 
 
-@pytest.mark.parametrize("gated", [True, False], ids=["approval before the tool", "question inside the tool"])
+@pytest.mark.parametrize(
+    "gated", [True, False], ids=["approval before the tool", "question inside the tool"]
+)
 async def test_the_model_is_told_of_the_parked_call(gated, driver, durable, oracle):
     chat = ScriptedChat(TURN)
     tools = [oracle.tool("refund")] if gated else asking(oracle)
     gates = [HumanInTheLoopMiddleware(interrupt_on={"refund": True})] if gated else []
-    app = create_agent(chat, tools, middleware=durable.middleware(*gates, repair=True), checkpointer=driver.saver)
+    app = create_agent(
+        chat, tools, middleware=durable.middleware(*gates, repair=True), checkpointer=driver.saver
+    )
     await driver.invoke(app, GO)
 
     await driver.invoke(app, THANKS)

@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command, interrupt
-from lg_scripted import GO, THREAD, Oracle, ScriptedChat, answers, ask, bare_app, durable_app, interrupts
+from lg_scripted import (
+    GO,
+    THREAD,
+    Oracle,
+    ScriptedChat,
+    answers,
+    ask,
+    bare_app,
+    durable_app,
+    interrupts,
+)
 
 TURN = ask(("a", "1", "c1"), ("b", "2", "c2"))
 # LangGraph's own ToolNode, around wrapped tools, shows one question of a step at a time.
@@ -90,7 +100,9 @@ async def test_an_answer_to_an_unknown_id_decides_nothing(way, durable, async_sa
 
 
 @together
-async def test_a_bare_answer_to_two_questions_is_refused_before_anything_runs(way, durable, async_saver, oracle):
+async def test_a_bare_answer_to_two_questions_is_refused_before_anything_runs(
+    way, durable, async_saver, oracle
+):
     app = durable_app(way, durable, ScriptedChat(TURN), Asking(oracle).tools(), async_saver)
     await app.ainvoke(GO, THREAD)
     before = oracle.lines
@@ -101,7 +113,9 @@ async def test_a_bare_answer_to_two_questions_is_refused_before_anything_runs(wa
     assert oracle.lines == before
 
 
-async def test_wrapped_tools_in_langgraphs_own_node_are_asked_one_by_one(durable, async_saver, oracle):
+async def test_wrapped_tools_in_langgraphs_own_node_are_asked_one_by_one(
+    durable, async_saver, oracle
+):
     asking = Asking(oracle)
     app = durable_app("wrapped", durable, ScriptedChat(TURN), asking.tools(), async_saver)
 
@@ -109,7 +123,9 @@ async def test_wrapped_tools_in_langgraphs_own_node_are_asked_one_by_one(durable
     while (asked := interrupts(state)) and len(shown) < 4:
         asking.later_pass()
         shown += [each.value for each in asked]
-        state = await app.ainvoke(Command(resume={each.id: f"for {each.value}" for each in asked}), THREAD)
+        state = await app.ainvoke(
+            Command(resume={each.id: f"for {each.value}" for each in asked}), THREAD
+        )
 
     assert sorted(shown) == ["may a?", "may b?"]
     assert told(oracle) == ["a was told for may a?", "b was told for may b?"]

@@ -1,6 +1,5 @@
 """A call that finished before a sibling's pause is answered from the record when the turn goes on."""
 
-from pathlib import Path
 from typing import Any
 
 from langgraph.types import Command, interrupt

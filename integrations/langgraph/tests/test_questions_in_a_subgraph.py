@@ -30,7 +30,9 @@ def app(request, durable, oracle, sync_saver):
         inner.add_edge(START, name)
     compiled = inner.compile()
     outer: Any = StateGraph(State)
-    outer.add_node("agent", compiled if request.param == "as a node" else lambda state: compiled.invoke(state))
+    outer.add_node(
+        "agent", compiled if request.param == "as a node" else lambda state: compiled.invoke(state)
+    )
     outer.add_edge(START, "agent")
     return outer.compile(checkpointer=sync_saver)
 
@@ -50,5 +52,8 @@ def test_answers_by_id_reach_their_own_call(app, oracle):
 
     done = app.invoke(Command(resume={questions["pay"]: "yes", questions["delete"]: "no"}), THREAD)
 
-    assert sorted(line for line in oracle.lines if not line.startswith("tool_")) == ["delete:no", "pay:yes"]
+    assert sorted(line for line in oracle.lines if not line.startswith("tool_")) == [
+        "delete:no",
+        "pay:yes",
+    ]
     assert sorted(set(done["out"])) == ["delete=no", "pay=yes"]

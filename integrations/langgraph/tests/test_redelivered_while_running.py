@@ -6,9 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_adapter.errors import CheckpointConflict
-from lg_scripted import GO, THREAD, Oracle, ScriptedChat, answers, ask, bare_app, durable_app, sqlite_saver
+from lg_scripted import (
+    GO,
+    THREAD,
+    Oracle,
+    ScriptedChat,
+    answers,
+    ask,
+    bare_app,
+    durable_app,
+    sqlite_saver,
+)
 
+from agent_adapter.errors import CheckpointConflict
 from agent_adapter_langgraph import DurableTools
 
 CHAT = ScriptedChat(ask(("report", "q1", "c1")))
@@ -24,11 +34,15 @@ def first_worker(pipe: Any, way: str, folder: str) -> None:
 
     tools = [Oracle(Path(folder, "effects")).tool("report", report)]
     durable = DurableTools(Path(folder, "runs.db"))
-    done = durable_app(way, durable, CHAT, tools, sqlite_saver(Path(folder, "graph.db"))).invoke(GO, THREAD)
+    done = durable_app(way, durable, CHAT, tools, sqlite_saver(Path(folder, "graph.db"))).invoke(
+        GO, THREAD
+    )
     pipe.send(answers(done))
 
 
-def test_another_process_is_refused_and_later_answered(way, tmp_path, start_child, make_durable, sync_saver, oracle):
+def test_another_process_is_refused_and_later_answered(
+    way, tmp_path, start_child, make_durable, sync_saver, oracle
+):
     first = start_child(first_worker, way, tmp_path)
     assert first.hear() == "inside"
     durable = make_durable(claim_wait_s=0.1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph.graph import START, MessagesState, StateGraph
-from lg_scripted import GO, THREAD, ScriptedChat, answers, ask, loop, replying
+from lg_scripted import GO, THREAD, ScriptedChat, answers, ask, loop
 
 ORDERS = [["a", "b", "a"], ["b", "a", "a"]]
 PAID = {"a": "pay a done", "b": "pay b done"}
@@ -52,7 +52,9 @@ def test_every_result_belongs_to_its_call(durable, sync_saver, oracle):
 
 
 async def test_a_model_that_would_answer_differently_is_not_asked_again(driver, durable, oracle):
-    replies = iter([ask(("pay", "a", "c1"), ("pay", "b", "c2")), ask(("pay", "b", "n1"), ("pay", "a", "n2"))])
+    replies = iter(
+        [ask(("pay", "a", "c1"), ("pay", "b", "c2")), ask(("pay", "b", "n1"), ("pay", "a", "n2"))]
+    )
     backend = Backend()
     chat = ScriptedChat(lambda _: next(replies))
 

@@ -1,10 +1,11 @@
 """The effect may have happened and the answer was lost: a retry around the tool asks a person instead of repeating it."""
 
 import pytest
-from agent_adapter import ToolPolicy
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from lg_scripted import GO, ScriptedChat, answers, ask, causes
+
+from agent_adapter import ToolPolicy
 
 CHAT = ScriptedChat(ask(("charge", "5", "c1")))
 
@@ -20,7 +21,9 @@ def fails(_: str) -> str:
 @pytest.mark.parametrize("outside", [True, False], ids=["retry outside", "retry inside"])
 async def test_it_becomes_a_question(outside, driver, durable, oracle):
     middleware = [retry(), *durable.middleware()] if outside else durable.middleware(retry())
-    app = create_agent(CHAT, [oracle.tool("charge", fails)], middleware=middleware, checkpointer=driver.saver)
+    app = create_agent(
+        CHAT, [oracle.tool("charge", fails)], middleware=middleware, checkpointer=driver.saver
+    )
 
     asked = await driver.invoke(app, GO)
 
@@ -30,12 +33,17 @@ async def test_it_becomes_a_question(outside, driver, durable, oracle):
 
 
 @pytest.mark.parametrize(
-    "policy", [ToolPolicy(idempotent=True), ToolPolicy(did_not_happen=(TimeoutError,))], ids=["idempotent", "undone"]
+    "policy",
+    [ToolPolicy(idempotent=True), ToolPolicy(did_not_happen=(TimeoutError,))],
+    ids=["idempotent", "undone"],
 )
 async def test_a_harmless_repeat_is_left_to_the_retry(policy, driver, make_durable, oracle):
     durable = make_durable(policies={"charge": policy})
     app = create_agent(
-        CHAT, [oracle.tool("charge", fails)], middleware=durable.middleware(retry()), checkpointer=driver.saver
+        CHAT,
+        [oracle.tool("charge", fails)],
+        middleware=durable.middleware(retry()),
+        checkpointer=driver.saver,
     )
 
     done = await driver.invoke(app, GO)
@@ -45,7 +53,9 @@ async def test_a_harmless_repeat_is_left_to_the_retry(policy, driver, make_durab
 
 
 async def test_control_bare_langchain_repeats_it(driver, oracle):
-    app = create_agent(CHAT, [oracle.tool("charge", fails)], middleware=[retry()], checkpointer=driver.saver)
+    app = create_agent(
+        CHAT, [oracle.tool("charge", fails)], middleware=[retry()], checkpointer=driver.saver
+    )
 
     await driver.invoke(app, GO)
 

@@ -28,7 +28,9 @@ def story(state: Any) -> list[tuple[str, str]]:
 
 
 async def test_in_one_turn(way, driver, durable, oracle):
-    app = durable_app(way, durable, ScriptedChat(ask(PAY_A, PAY_B)), [oracle.tool("pay")], driver.saver)
+    app = durable_app(
+        way, durable, ScriptedChat(ask(PAY_A, PAY_B)), [oracle.tool("pay")], driver.saver
+    )
 
     done = await driver.invoke(app, GO)
 
@@ -47,7 +49,9 @@ async def test_without_ids(missing, driver, durable, oracle):
     assert sorted(oracle.lines) == ["pay:a", "pay:b"]
 
 
-async def test_a_tool_node_repairs_ids_itself_when_the_replies_are_not_kept(driver, make_durable, oracle):
+async def test_a_tool_node_repairs_ids_itself_when_the_replies_are_not_kept(
+    driver, make_durable, oracle
+):
     durable = make_durable(model_replies=False)
     chat = ScriptedChat(ask(PAY_A, PAY_B))
     app = loop(replying(chat), durable.tool_node([oracle.tool("pay")]), driver.saver)
@@ -60,7 +64,9 @@ async def test_a_tool_node_repairs_ids_itself_when_the_replies_are_not_kept(driv
 
 @pytest.mark.parametrize("second", [PAY_B, PAY_A], ids=["other wish", "same wish again"])
 async def test_in_later_turns(second, way, driver, durable, oracle):
-    app = durable_app(way, durable, ScriptedChat(ask(PAY_A), ask(second)), [oracle.tool("pay")], driver.saver)
+    app = durable_app(
+        way, durable, ScriptedChat(ask(PAY_A), ask(second)), [oracle.tool("pay")], driver.saver
+    )
 
     done = await driver.invoke(app, GO)
 

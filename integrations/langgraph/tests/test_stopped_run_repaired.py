@@ -4,11 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from agent_adapter_langgraph import DurableTools
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from lg_scripted import GO, THREAD, Oracle, ScriptedChat, ask, bare_app, durable_app
+
+from agent_adapter_langgraph import DurableTools
 
 HELLO = {"messages": [HumanMessage("hello?")]}
 TURN = ask(("quick", "1", "c0"), ("charge", "5", "c1"))
@@ -54,7 +55,9 @@ async def repaired(app: Any, durable: DurableTools) -> list[Any]:
 async def put_right(app: Any, durable: DurableTools) -> list[Any]:
     """Repair the thread; returns its messages."""
     messages = await repaired(app, durable)
-    await app.aupdate_state(THREAD, {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}, as_node="model")
+    await app.aupdate_state(
+        THREAD, {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}, as_node="model"
+    )
     return messages
 
 
@@ -99,7 +102,9 @@ async def test_an_agent_may_repair_what_its_model_is_shown(durable, async_saver,
     assert sorted(oracle.lines) == ["charge:5", "quick:1"]
 
 
-async def test_a_call_that_went_on_to_its_end_has_its_real_result(way, durable, async_saver, oracle):
+async def test_a_call_that_went_on_to_its_end_has_its_real_result(
+    way, durable, async_saver, oracle
+):
     stopped = Stopped(oracle)
     app = durable_app(way, durable, ScriptedChat(TURN), stopped.tools(), async_saver)
     await stopped.stop(app, durable)
@@ -109,12 +114,18 @@ async def test_a_call_that_went_on_to_its_end_has_its_real_result(way, durable, 
     await app.ainvoke(None, THREAD)
     messages = await repaired(app, durable)
 
-    assert sorted(told(messages)) == [("c0", "success", "quick 1 done"), ("c1", "success", "charged")]
+    assert sorted(told(messages)) == [
+        ("c0", "success", "quick 1 done"),
+        ("c1", "success", "charged"),
+    ]
     assert sorted(oracle.lines) == ["charge:5", "quick:1"]
 
 
 async def test_a_call_that_never_started_says_so(durable):
-    history = [HumanMessage("go"), AIMessage("", id="m1", tool_calls=ask(("charge", "5", "c1")).tool_calls)]
+    history = [
+        HumanMessage("go"),
+        AIMessage("", id="m1", tool_calls=ask(("charge", "5", "c1")).tool_calls),
+    ]
 
     once = await durable.arepair(history, "thread")
     twice = await durable.arepair(once, "thread")
@@ -127,7 +138,9 @@ async def test_a_call_that_never_started_says_so(durable):
 
 @pytest.mark.xfail(strict=True, reason="a call id that a later turn uses again counts as answered")
 async def test_a_later_turn_with_the_same_call_id_is_answered_too(durable):
-    first, second = (ask(("charge", each, "call_0")).model_copy(update={"id": each}) for each in "56")
+    first, second = (
+        ask(("charge", each, "call_0")).model_copy(update={"id": each}) for each in "56"
+    )
     history = [HumanMessage("go"), first, ToolMessage("charged 5", tool_call_id="call_0"), second]
 
     messages = await durable.arepair(history, "thread")
@@ -137,7 +150,9 @@ async def test_a_later_turn_with_the_same_call_id_is_answered_too(durable):
 
 @pytest.mark.xfail(strict=True, reason="a call id that a later turn uses again counts as answered")
 async def test_a_later_turns_own_answer_is_kept(durable):
-    first, second = (ask(("charge", each, "call_0")).model_copy(update={"id": each}) for each in "56")
+    first, second = (
+        ask(("charge", each, "call_0")).model_copy(update={"id": each}) for each in "56"
+    )
     answered = [ToolMessage(f"charged {each}", tool_call_id="call_0") for each in "56"]
     history = [HumanMessage("go"), first, answered[0], second, answered[1]]
 

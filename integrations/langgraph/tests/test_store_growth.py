@@ -33,7 +33,9 @@ def bytes_of(folder: Path, way: str, turns: int, named: dict[str, str]) -> int:
     return stored(folder / "runs.db")
 
 
-@pytest.mark.parametrize("named", [{}, {"agent_adapter_run": "order-42"}], ids=["thread", "named run"])
+@pytest.mark.parametrize(
+    "named", [{}, {"agent_adapter_run": "order-42"}], ids=["thread", "named run"]
+)
 def test_twice_the_calls_cost_twice_the_bytes(way, named, tmp_path):
     few = bytes_of(tmp_path / "few", way, 8, named)
     many = bytes_of(tmp_path / "many", way, 16, named)

@@ -33,7 +33,9 @@ async def streamed(driver: Any, app: Any, given: Any) -> dict[str, list[Any]]:
         elif mode == "tools" and chunk["tool_call_id"] == "c1":
             said[mode].append(chunk["event"])
         elif mode == "updates":
-            said[mode] += [m.text for m in messages_in(chunk) if getattr(m, "tool_call_id", "") == "c1"]
+            said[mode] += [
+                m.text for m in messages_in(chunk) if getattr(m, "tool_call_id", "") == "c1"
+            ]
     return said
 
 

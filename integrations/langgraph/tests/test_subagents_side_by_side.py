@@ -5,7 +5,17 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.types import Command
-from lg_scripted import GO, THREAD, Oracle, ScriptedChat, answers, ask, bare_app, durable_app, interrupts
+from lg_scripted import (
+    GO,
+    THREAD,
+    Oracle,
+    ScriptedChat,
+    answers,
+    ask,
+    bare_app,
+    durable_app,
+    interrupts,
+)
 
 from agent_adapter_langgraph import DurableTools
 
@@ -41,7 +51,12 @@ def test_only_the_paused_one_goes_on(way, durable, sync_saver, oracle):
 
     assert len(interrupts(paused)) == 1
     assert answers(done) == {"m1": "done", "m2": "done"}
-    assert [oracle.lines.count(line) for line in ("prep:1", "wipe:1", "mail:1", "agent_b:y")] == [1, 1, 1, 1]
+    assert [oracle.lines.count(line) for line in ("prep:1", "wipe:1", "mail:1", "agent_b:y")] == [
+        1,
+        1,
+        1,
+        1,
+    ]
 
 
 async def test_control_the_bare_tool_node_starts_both_over(sync_saver, oracle):

@@ -113,5 +113,7 @@ async def test_a_finished_call_is_not_repeated(shape, durable, async_saver, orac
     # LangGraph lists a nested question once for each graph around it, under one id.
     assert {each.value for each in interrupts(paused)} == {"ok?"}
     assert len({each.id for each in interrupts(paused)}) == 1
-    assert (done["x"] if isinstance(done, dict) else done) == "send mail done | yes | late send mail done done"
+    assert (
+        done["x"] if isinstance(done, dict) else done
+    ) == "send mail done | yes | late send mail done done"
     assert oracle.lines == ["send:mail", "late:send mail done"]

@@ -35,7 +35,9 @@ def way(request):
     return request.param
 
 
-async def in_doubt(way: str, driver: Any, make_durable: Any, oracle: Oracle, tools: list[Any]) -> tuple[Any, Any]:
+async def in_doubt(
+    way: str, driver: Any, make_durable: Any, oracle: Oracle, tools: list[Any]
+) -> tuple[Any, Any]:
     """The new deploy's agent, and the question about the old deploy's call."""
     old = durable_app(way, make_durable(), CHAT, [oracle.tool("refund", fails)], driver.saver)
     with pytest.raises(TimeoutError):

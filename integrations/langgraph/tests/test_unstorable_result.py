@@ -35,20 +35,32 @@ async def attempts(driver: Any, app: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", VALUES)
 async def test_the_effect_stays_one(name, way, driver, durable, oracle):
-    app = durable_app(way, durable, ScriptedChat(TURN), [charging(oracle, VALUES[name])], driver.saver)
+    app = durable_app(
+        way, durable, ScriptedChat(TURN), [charging(oracle, VALUES[name])], driver.saver
+    )
 
     await attempts(driver, app)
 
     assert oracle.lines == ["charge:5"]
 
 
-async def test_a_person_can_say_what_the_result_is(way, driver, durable, oracle):
-    app = durable_app(way, durable, ScriptedChat(TURN), [charging(oracle, VALUES["function"])], driver.saver)
+STUCK = pytest.mark.xfail(
+    strict=True, reason="a result that only the record can keep fails in the checkpointer for ever"
+)
+
+
+@pytest.mark.parametrize("name", [pytest.param("wide int", marks=STUCK), "function"])
+async def test_a_person_can_say_what_the_result_is(name, way, driver, durable, oracle):
+    app = durable_app(
+        way, durable, ScriptedChat(TURN), [charging(oracle, VALUES[name])], driver.saver
+    )
 
     *_, asked = await attempts(driver, app)
     assert causes(asked) == ["unrecordable"]
     (question,) = interrupts(asked)
-    done = await driver.invoke(app, Command(resume={question.id: {"type": "respond", "message": "paid"}}))
+    done = await driver.invoke(
+        app, Command(resume={question.id: {"type": "respond", "message": "paid"}})
+    )
 
     assert "artifact" in question.value["action_requests"][0]["description"]
     assert answers(done) == {"c1": "paid"}
@@ -56,7 +68,9 @@ async def test_a_person_can_say_what_the_result_is(way, driver, durable, oracle)
 
 
 async def test_control_bare_langgraph_charges_each_time(driver, oracle):
-    app = bare_app("agent", ScriptedChat(TURN), [charging(oracle, VALUES["function"])], driver.saver)
+    app = bare_app(
+        "agent", ScriptedChat(TURN), [charging(oracle, VALUES["function"])], driver.saver
+    )
 
     await attempts(driver, app)
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agent_adapter_langgraph import DurableTools
 from langchain_core.documents import Document
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from lg_scripted import THREAD, causes
 from pydantic import BaseModel
+
+from agent_adapter_langgraph import DurableTools
 
 
 class Color(enum.Enum):
@@ -56,8 +57,21 @@ KEPT = {
     "texts": ["a\ud800b", "a\x00b", "e\u0301", "\u00e9", ""],
     "tuples": ((1, (2, 3)), {"k": [(1, 2)]}),
     "sets": ({1, 2}, frozenset({1}), {(1, 2)}, {frozenset({1})}),
-    "keys": [{1: "a", "1": "b"}, {None: 1}, {True: 1}, {(1, 2): 3}, {1.5: 1}, {b"k": 1}, {"$tuple": [1]}],
-    "typed keys": [{Color.RED: 1}, {dt.date(2024, 1, 1): 1}, {uuid.UUID(int=5): 1}, {decimal.Decimal(1): 1}],
+    "keys": [
+        {1: "a", "1": "b"},
+        {None: 1},
+        {True: 1},
+        {(1, 2): 3},
+        {1.5: 1},
+        {b"k": 1},
+        {"$tuple": [1]},
+    ],
+    "typed keys": [
+        {Color.RED: 1},
+        {dt.date(2024, 1, 1): 1},
+        {uuid.UUID(int=5): 1},
+        {decimal.Decimal(1): 1},
+    ],
     "times": [
         NOW,
         NOW.replace(tzinfo=dt.UTC),
@@ -67,7 +81,11 @@ KEPT = {
         dt.timedelta(days=-1, microseconds=1),
     ],
     "ids and enums": [uuid.UUID(int=5), Color.RED, Level.LOW],
-    "models": [PRICE, Price.model_construct(amount="bad", when=None, color=1), Line("a", frozenset({"x"}))],
+    "models": [
+        PRICE,
+        Price.model_construct(amount="bad", when=None, color=1),
+        Line("a", frozenset({"x"})),
+    ],
     "a model in a model": PRICE.model_copy(update={"more": PRICE}),
     "documents": [Document("text", metadata={"page": 1})],
     "large": "x" * 10**6,
@@ -89,7 +107,9 @@ REFUSED = {
 
 def twice(durable: DurableTools, oracle: Any, saver: Any, value: Any) -> tuple[list[Any], Any]:
     """What a protected tool gave in the first pass of a node and in the pass after a pause; and the last state."""
-    give, stop = durable.wrap([oracle.tool("give", lambda _: value), oracle.tool("stop", lambda _: str(interrupt("?")))])
+    give, stop = durable.wrap(
+        [oracle.tool("give", lambda _: value), oracle.tool("stop", lambda _: str(interrupt("?")))]
+    )
     given: list[Any] = []
 
     def node(_: MessagesState) -> dict[str, Any]:
@@ -139,7 +159,9 @@ def test_a_nan_stays_a_nan(durable, sync_saver, oracle):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_value_without_an_exact_form_is_a_question_and_no_repeat(name, durable, sync_saver, oracle):
+def test_a_value_without_an_exact_form_is_a_question_and_no_repeat(
+    name, durable, sync_saver, oracle
+):
     given, state = twice(durable, oracle, sync_saver, {"raw": [REFUSED[name]]})
 
     assert given == [{"raw": [REFUSED[name]]}]

@@ -25,7 +25,9 @@ def tools(oracle):
 
 
 async def test_a_tool_node_that_handles_every_error_still_pauses(driver, durable, tools):
-    node = durable.tool_node(tools, handle_tool_errors=True, wrap_tool_call=pass_on, awrap_tool_call=apass_on)
+    node = durable.tool_node(
+        tools, handle_tool_errors=True, wrap_tool_call=pass_on, awrap_tool_call=apass_on
+    )
     app = loop(durable.turn(replying(ScriptedChat(TURN))), node, driver.saver)
 
     paused = await driver.invoke(app, GO)

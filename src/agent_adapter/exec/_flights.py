@@ -38,6 +38,11 @@ _flying: dict[FlightKey, Flight] = {}
 _lock = threading.Lock()
 
 
+def is_flying(key: FlightKey) -> bool:
+    """Whether somebody in this process is at the call."""
+    return key in _flying
+
+
 def take_off(key: FlightKey) -> Flight | Future[None]:
     """A new flight when nobody in this process is at the call, else the end of the one that is."""
     with _lock:

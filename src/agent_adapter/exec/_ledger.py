@@ -17,7 +17,7 @@ from agent_adapter.exec._call_log import CallLog
 from agent_adapter.exec._decide import Owner, Rules
 from agent_adapter.exec._entering import Answers, Entering, Replay
 from agent_adapter.exec._entries import CallId, Entry, idempotency_key, question_id
-from agent_adapter.exec._flights import FlightKey, take_off
+from agent_adapter.exec._flights import FlightKey, is_flying, take_off
 from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._questions import Cause, Question
 from agent_adapter.exec.checkpoints import CheckpointStore, Liveness
@@ -27,6 +27,7 @@ OnFork = Literal["replay", "rerun", "ask"]
 OnBusy = Literal["conflict", "ask"]
 # Marks the key of an outcome that came too late; bridges make keys of hex digits, so none contains it.
 LATE = "#late:"
+LOOK_AGAIN_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,25 @@ class Ledger:
         # asked with.
         asked = replace(call, digest=entry.asked["digest"], scope=entry.asked["scope"])
         return self.question(asked, entry, self.owner_of(entry))
+
+    async def outcome(self, call: CallId, *, wait_s: float) -> Any | None:
+        """The outcome of a call that another task or worker runs, waited for while somebody is at it.
+
+        Args:
+            call: the call; nothing is claimed.
+            wait_s: how long a call that nobody has begun is waited for.
+        """
+        give_up = self.clock() + wait_s
+        while True:
+            _, entry = (await self.log.read(call.run)).get(call.key, (None, None))
+            if entry is not None and entry.state == "done":
+                return entry.outcome
+            busy = is_flying(FlightKey(self.owner, call.run, call.key)) or (
+                entry is not None and self.owner_of(entry) != "dead"
+            )
+            if not busy and (entry is not None or self.clock() >= give_up):
+                return None
+            await asyncio.sleep(LOOK_AGAIN_S)
 
     async def truth(self, run: str, call_id: str, digest: str) -> Truth:
         """What the record knows of a call, found by its run, model-given id and digest."""

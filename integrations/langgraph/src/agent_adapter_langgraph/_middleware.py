@@ -4,18 +4,24 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessage
 from langgraph.config import get_config
+from langgraph.errors import ParentCommand
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from agent_adapter.exec.integration import CallId
-from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._core import Core, ToolUse
-from agent_adapter_langgraph._drive import Call, in_sync
+from agent_adapter_langgraph._drive import in_sync
+from agent_adapter_langgraph._handoff import is_handoff, with_siblings
 from agent_adapter_langgraph._identity import Visit, messages_of
+from agent_adapter_langgraph._messages import known_types, load
 from agent_adapter_langgraph._repair import repair
 from agent_adapter_langgraph._replies import Replies
 from agent_adapter_langgraph._signals import stops
 from agent_adapter_langgraph._tool_node import probed
+
+# How long a sibling that has not begun is waited for before a hand-off: LangGraph ends it with this graph's run.
+SIBLING_WAIT_S = 1.0
 
 
 class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
@@ -34,8 +40,12 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         visit, use, name = found
         self._core.barrier.wait(visit)
-        call = self._call(visit, use, name, in_sync(self._core.answers(visit, [name])))
-        return self._core.drive.run(call, lambda running: handler(probed(request, running)))
+        call = self._core.call(visit, use, name, in_sync(self._core.answers(visit, [name])))
+        try:
+            result = self._core.drive.run(call, lambda running: handler(probed(request, running)))
+        except ParentCommand as handoff:
+            raise ParentCommand(in_sync(self._with_turn(visit, request, handoff.args[0]))) from None
+        return in_sync(self._with_turn(visit, request, result)) if is_handoff(result) else result
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
@@ -46,8 +56,14 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         visit, use, name = found
         await self._core.barrier.await_(visit)
-        call = self._call(visit, use, name, await self._core.answers(visit, [name]))
-        return await self._core.drive.arun(call, lambda running: handler(probed(request, running)))
+        call = self._core.call(visit, use, name, await self._core.answers(visit, [name]))
+        try:
+            result = await self._core.drive.arun(
+                call, lambda running: handler(probed(request, running))
+            )
+        except ParentCommand as handoff:
+            raise ParentCommand(await self._with_turn(visit, request, handoff.args[0])) from None
+        return await self._with_turn(visit, request, result) if is_handoff(result) else result
 
     def _identify(self, request: ToolCallRequest) -> tuple[Visit, ToolUse, CallId] | None:
         visit = self._core.visit(request.runtime.config)
@@ -57,8 +73,35 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
             return None
         return visit, use, self._core.identify(visit, use, messages_of(request.state))
 
-    def _call(self, visit: Visit, use: ToolUse, name: CallId, answers: Answers) -> Call:
-        return self._core.call(visit, use, name, answers)
+    async def _with_turn(self, visit: Visit, request: ToolCallRequest, handoff: Any) -> Any:
+        """The hand-off with the model's message and its siblings' answers: LangGraph drops them with this graph's run."""
+        messages = messages_of(request.state)
+        turn = next(
+            (m for m in reversed(messages) if isinstance(m, AIMessage) and _asks(m, request)), None
+        )
+        answers: list[Any] = []
+        for wanted in turn.tool_calls if turn is not None else ():
+            use = ToolUse(
+                self._tool(request, wanted["name"]), wanted["name"], wanted["id"], wanted["args"]
+            )
+            if wanted["id"] != request.tool_call["id"] and self._core.protects(visit, use):
+                answers.extend(await self._answer(visit, use, messages))
+        return with_siblings(handoff, turn, answers)
+
+    async def _answer(self, visit: Visit, use: ToolUse, messages: list[Any]) -> list[Any]:
+        with stops():
+            name = self._core.identify(visit, use, messages)
+            outcome = await self._core.ledger.outcome(name, wait_s=SIBLING_WAIT_S)
+            if outcome is None or outcome["kind"] == "parent":
+                return []
+            known = known_types(use.tool, self._core.types)
+            return [
+                load(outcome, known, tool=use.name, call_id=use.model_id, namespace=visit.namespace)
+            ]
+
+    @staticmethod
+    def _tool(request: ToolCallRequest, name: str) -> Any:
+        return next((tool for tool in request.runtime.tools or () if tool.name == name), None)
 
 
 class RepairingToolCalls(DurableToolCalls):
@@ -91,6 +134,10 @@ class DurableReplies(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """As `wrap_model_call`."""
         return await self._replies.aagent(request, handler)
+
+
+def _asks(message: AIMessage, request: ToolCallRequest) -> bool:
+    return any(call["id"] == request.tool_call["id"] for call in message.tool_calls)
 
 
 def parts(
