@@ -100,10 +100,10 @@ def test_names_that_pydantic_keeps_for_itself_are_fine_as_arguments():
 
 
 def test_a_pydantic_field_as_default_describes_the_argument():
+    positive, listed = Field(gt=0), Field(default_factory=list, description="Y")
+
     @tool
-    def f(
-        x: int = Field(gt=0), y: list[int] = Field(default_factory=list, description="Y")
-    ) -> None: ...
+    def f(x: int = positive, y: list[int] = listed) -> None: ...
 
     assert f.validate({"x": 1}) == {"x": 1, "y": []}
     assert f.spec.parameters["required"] == ["x"]

@@ -2,6 +2,7 @@
 
 import inspect
 import typing
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,6 +13,9 @@ from agent_adapter.context import RunContext
 from agent_adapter.errors import ToolUsageError
 
 CONTEXT = "ctx"
+
+# Not a common base class: the first model that is defined makes pydantic look for plugins, which slows the import.
+_made_here: weakref.WeakSet[type[BaseModel]] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def read_signature(
 
 
 def _arguments_of(parameters: type[BaseModel]) -> dict[str, str]:
-    made_here = issubclass(parameters, _Parameters)
+    made_here = parameters in _made_here
     fields = parameters.model_fields.items()
     return {field: (info.alias or field) if made_here else field for field, info in fields}
 
@@ -80,18 +84,14 @@ def _check_fit(
         raise ToolUsageError(f"tool {name!r}: the fields of its model do not fit: {exc}") from exc
 
 
-class _Parameters(BaseModel):
-    """The arguments of a function, as its signature declares them."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     try:
-        return create_model(name, __base__=_Parameters, **fields)
+        model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
     except Exception as exc:
         # pydantic has many ways to say that a type has no schema.
         raise ToolUsageError(f"tool {name!r}: its arguments have no schema: {exc}") from exc
+    _made_here.add(model)
+    return model
 
 
 def _hints(fn: Callable[..., Any], name: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_adapter import ApprovalDecision, ApprovalRequest, NotSealable, ToolUsageError
-from agent_adapter.approvals import MemoryApprovalStore, approval_store, same_decision
+from agent_adapter.approvals import MemoryApprovalStore
+from agent_adapter.exec.integration import approval_store, same_decision
 
 YES = ApprovalDecision(approved=True)
 NO = ApprovalDecision(approved=False)

@@ -5,6 +5,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+
 from agent_adapter.errors import CheckpointStoreCorrupt
 from agent_adapter.exec.checkpoints import SQLiteCheckpointStore
 from agent_adapter.testing.stores import checkpoint, record

@@ -93,7 +93,7 @@ def finish_and_die_bare(folder: str) -> None:
 
 @pytest.mark.parametrize("durability", ["sync", "async"])
 def test_a_call_that_langgraph_had_not_stored_is_answered_from_the_record(
-    way, durability, tmp_path, in_child, durable, sync_saver, oracle
+    *, way, durability, tmp_path, in_child, durable, sync_saver, oracle
 ):
     assert in_child(finish_and_die, way, THREAD, durability, tmp_path) == -signal.SIGKILL
     app = durable_app(
@@ -117,7 +117,9 @@ async def test_exit_is_refused_before_anything_runs(way, driver, durable, oracle
 
 
 @pytest.mark.parametrize("again", [NAMED, FRESH], ids=["same thread", "fresh thread"])
-def test_exit_is_safe_for_a_named_run(way, again, tmp_path, in_child, durable, sync_saver, oracle):
+def test_exit_is_safe_for_a_named_run(
+    *, way, again, tmp_path, in_child, durable, sync_saver, oracle
+):
     assert in_child(finish_and_die, way, NAMED, "exit", tmp_path) == -signal.SIGKILL
     app = durable_app(
         way, durable, chat_of(tmp_path, dies=False), [oracle.tool("charge")], sync_saver

@@ -1,4 +1,4 @@
-"""One store under several event loops, one after the other: what works runs once, what cannot work is refused before the effect."""
+"""One store under several event loops: what works runs once, and what cannot work fails before the effect."""
 
 import asyncio
 from typing import Any

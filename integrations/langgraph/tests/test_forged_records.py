@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command, interrupt
-from lg_scripted import GO, Oracle, ScriptedChat, ask, durable_app
+from lg_scripted import GO, THREAD, Oracle, ScriptedChat, ask, durable_app
 
 from agent_adapter.errors import CheckpointStoreCorrupt
 
@@ -78,19 +78,19 @@ FORGERIES = [another_character, a_class_to_make, without_a_seal, another_calls_r
 
 
 @pytest.mark.parametrize("change", FORGERIES, ids=lambda change: change.__name__)
-async def test_a_forged_record_is_refused_and_nothing_runs(
-    change, way, driver, make_durable, tmp_path, oracle
+def test_a_forged_record_is_refused_and_nothing_runs(
+    *, change, way, sync_saver, make_durable, tmp_path, oracle
 ):
     CALLED.clear()
-    app = durable_app(way, make_durable(), ScriptedChat(TURN), tools_of(oracle), driver.saver)
-    await driver.invoke(app, GO)
+    app = durable_app(way, make_durable(), ScriptedChat(TURN), tools_of(oracle), sync_saver)
+    app.invoke(GO, THREAD)
     change_records(tmp_path / "runs.db", change)
     later = durable_app(
-        way, make_durable(types=[Trap]), ScriptedChat(TURN), tools_of(oracle), driver.saver
+        way, make_durable(types=[Trap]), ScriptedChat(TURN), tools_of(oracle), sync_saver
     )
 
     with pytest.raises(CheckpointStoreCorrupt):
-        await driver.invoke(later, Command(resume="yes"))
+        later.invoke(Command(resume="yes"), THREAD)
 
     assert [line for line in oracle.lines if "charge" in line] == ["charge:5"]
     assert CALLED == []

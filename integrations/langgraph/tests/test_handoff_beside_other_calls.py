@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
@@ -56,7 +55,6 @@ async def test_an_agent_hands_over_once_and_repeats_nothing(driver, durable, ora
     assert done["messages"][-1].text == "other speaks"
 
 
-@pytest.mark.xfail(strict=True, reason="the middleware does not merge the turn into a hand-off")
 async def test_an_agent_keeps_the_turn(driver, durable, oracle):
     child = create_agent(ScriptedChat(TURN), tools_of(oracle), middleware=durable.middleware())
 

@@ -47,7 +47,7 @@ def charge_and_die_bare(folder: str) -> None:
 
 @pytest.mark.parametrize("durability", ["sync", "async"])
 def test_the_next_worker_asks_and_the_answer_ends_it(
-    way, durability, tmp_path, in_child, durable, sync_saver, oracle
+    *, way, durability, tmp_path, in_child, durable, sync_saver, oracle
 ):
     assert in_child(charge_and_die, way, durability, tmp_path) == -signal.SIGKILL
     app = durable_app(way, durable, CHAT, [oracle.tool("charge")], sync_saver)

@@ -29,10 +29,12 @@ def app(request, durable, oracle, sync_saver):
         inner.add_node(name, lambda _, tool=tool, name=name: {"out": [tool.invoke({"x": name})]})
         inner.add_edge(START, name)
     compiled = inner.compile()
+
+    def calls(state: State) -> Any:
+        return compiled.invoke(state)
+
     outer: Any = StateGraph(State)
-    outer.add_node(
-        "agent", compiled if request.param == "as a node" else lambda state: compiled.invoke(state)
-    )
+    outer.add_node("agent", compiled if request.param == "as a node" else calls)
     outer.add_edge(START, "agent")
     return outer.compile(checkpointer=sync_saver)
 

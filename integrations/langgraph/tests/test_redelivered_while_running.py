@@ -41,7 +41,7 @@ def first_worker(pipe: Any, way: str, folder: str) -> None:
 
 
 def test_another_process_is_refused_and_later_answered(
-    way, tmp_path, start_child, make_durable, sync_saver, oracle
+    *, way, tmp_path, start_child, make_durable, sync_saver, oracle
 ):
     first = start_child(first_worker, way, tmp_path)
     assert first.hear() == "inside"

@@ -34,7 +34,8 @@ class Stopped:
     async def stop(self, app: Any, durable: DurableTools | None = None) -> None:
         run = asyncio.create_task(app.ainvoke(GO, THREAD))
         await self._working.wait()
-        while durable and "quick 1 done" not in str(await repaired(app, durable)):
+        # The record is in a file, and nothing here is told when it is written.
+        while durable and "quick 1 done" not in str(await repaired(app, durable)):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):

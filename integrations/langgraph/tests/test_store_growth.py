@@ -15,11 +15,13 @@ from agent_adapter_langgraph import DurableTools
 def stored(path: Path) -> int:
     """The bytes of all documents in the file."""
     with closing(sqlite3.connect(path)) as connection:
-        sums = [
-            connection.execute(f"SELECT sum(length(document)) FROM {table}").fetchone()[0]
-            for table in ("agent_adapter_records", "agent_adapter_checkpoints")
-        ]
-    return sum(sums)
+        (records,) = connection.execute(
+            "SELECT sum(length(document)) FROM agent_adapter_records"
+        ).fetchone()
+        (heads,) = connection.execute(
+            "SELECT sum(length(document)) FROM agent_adapter_checkpoints"
+        ).fetchone()
+    return int(records + heads)
 
 
 def bytes_of(folder: Path, way: str, turns: int, named: dict[str, str]) -> int:

@@ -56,7 +56,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_the_record_is_enough_to_end_it(end, way, driver, make_durable, oracle, tools):
+async def test_the_record_is_enough_to_end_it(*, end, way, driver, make_durable, oracle, tools):
     app, question = await in_doubt(way, driver, make_durable, oracle, tools)
     answer, told = ENDS[end]
 

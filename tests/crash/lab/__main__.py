@@ -1,4 +1,4 @@
-"""The crash lab: reads one job as JSON a line, runs it in forked processes, and writes one line about it.
+"""The crash lab: reads one job (or race) as JSON a line, runs it in forked processes, and writes one line about it.
 
 Everything is imported before the first fork, and nothing is made: no thread, loop or connection exists here. By hand, one
 chain: `python tests/crash/lab '{"folder": "runs", "cell": {"scenario": "agent"}, "only": 17, "modes": [["idle", "id", "honest"]]}'`.
@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterable
 
 from jobs import run_job
+from races import run_race
 
 
 def main(jobs: Iterable[str]) -> None:
     for job in jobs:
-        sys.stdout.write(json.dumps(run_job(json.loads(job))) + "\n")
+        asked = json.loads(job)
+        report = run_race(asked) if "answers" in asked else run_job(asked)
+        sys.stdout.write(json.dumps(report) + "\n")
         sys.stdout.flush()
 
 

@@ -51,8 +51,8 @@ class Chain:
 def list_points(cell: Cell, mode: Mode, folder: Path) -> tuple[list[str], Verdict]:
     """The points of a run that nobody kills, and the verdict on it."""
     folder.mkdir(parents=True)
-    ended = in_child(folder, 0, lambda: Worker(cell, folder, mood=mode.mood, style=mode.style).converse("input"))
-    return _judged(folder, cell, mode, [] if ended == 0 else [f"the unharmed worker ended with {ended}"])
+    code = in_child(folder, 0, lambda: Worker(cell, folder, mood=mode.mood, style=mode.style).converse("input"))
+    return _judged(folder, cell, mode, [] if code == 0 else [f"the unharmed worker ended with {code}"])
 
 
 def run_chain(cell: Cell, mode: Mode, kill_at: int, folder: Path) -> Chain:
@@ -63,27 +63,32 @@ def run_chain(cell: Cell, mode: Mode, kill_at: int, folder: Path) -> Chain:
     def worker(thread: str = "t") -> Worker:
         return Worker(cell, folder, mood=mode.mood, style=mode.style, thread=thread)
 
-    ended = in_child(folder, kill_at, lambda: worker().converse("input"))
-    killed = ended == -signal.SIGKILL
-    troubles = [] if killed else [f"the kill at {kill_at} did not fire: the worker ended with {ended}"]
+    code = in_child(folder, kill_at, lambda: worker().converse("input"))
+    killed = code == -signal.SIGKILL
+    troubles = [] if killed else [f"the kill at {kill_at} did not fire: the worker ended with {code}"]
     first = _points(folder)
     if mode.restart == "twice":
         # Another place in each chain, somewhere in what is left of the run.
         in_child(folder, kill_at * 7 % 11 + 1, lambda: worker().converse("none"))
     for _ in range(POKES if mode.restart == "idle" else 0):
-        ended = in_child(folder, 0, lambda: worker().poke())
-        troubles += [f"a poke ended with {ended}"] if ended else []
+        code = in_child(folder, 0, lambda: worker().poke())
+        troubles += [f"a poke ended with {code}"] if code else []
     start: Any = {"again": "again", "fresh": "input"}.get(mode.restart, "none")
-    ended = in_child(folder, 0, lambda: worker(thread).converse(start))
-    troubles += [f"the worker that went on ended with {ended}"] if ended else []
+    code = in_child(folder, 0, lambda: worker(thread).converse(start))
+    troubles += [f"the worker that went on ended with {code}"] if code else []
     _, verdict = _judged(folder, cell, mode, troubles)
     if not verdict.bad:
         shutil.rmtree(folder)
     return Chain(first[-1] if first else "", killed, verdict)
 
 
-def in_child(folder: Path, kill_at: int, work: Callable[[], None]) -> int:
+def in_child(folder: Path, kill_at: int | str, work: Callable[[], None]) -> int:
     """The exit code of a process of its own that did the work, minus the signal's number if one ended it."""
+    return ended(start_child(folder, kill_at, work))
+
+
+def start_child(folder: Path, kill_at: int | str, work: Callable[[], None]) -> int:
+    """The id of a process of its own that does the work and is killed at that point; 0 spares it."""
     points = folder / "points"
     points.unlink(missing_ok=True)
     sys.stdout.flush()
@@ -102,6 +107,11 @@ def in_child(folder: Path, kill_at: int, work: Callable[[], None]) -> int:
             traceback.print_exc()
         finally:
             os._exit(code)
+    return pid
+
+
+def ended(pid: int) -> int:
+    """The exit code of a child once it has ended, minus the signal's number if one ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 

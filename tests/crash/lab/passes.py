@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.errors import EmptyInputError
 from langgraph.types import Interrupt
 from person import Mood, Person, Style, command
-from points import AsyncPointedSaver, PointedSaver, PointedStore
+from points import AsyncPointedSaver, PointedSaver, PointedStore, hit
 from record import Record
 from scenarios import SCENARIOS, Kit, Scenario
 
@@ -75,6 +76,14 @@ class Worker:
         """Invoke once without input, and answer nothing."""
         self._with_graph(lambda graph: self.once(graph, None))
 
+    def begin(self) -> None:
+        """Invoke once with the input, and answer nothing."""
+        self._with_graph(lambda graph: self.once(graph, self.scenario.input()))
+
+    def answer(self, answers: Mapping[str, Any], *, times: int, ready: Callable[[], Any]) -> None:
+        """Answer these questions from so many threads (or tasks) at once, as soon as `ready` returns."""
+        self._with_graph(lambda graph: self._answer(graph, answers, times, ready))
+
     def _with_graph(self, work: Callable[[Any], Awaitable[Any]]) -> None:
         async def whole() -> None:
             async with self.graph() as graph:
@@ -105,6 +114,7 @@ class Worker:
         for _ in range(ROUNDS):
             outcome = await self.once(graph, given)
             if outcome.questions:
+                hit("paused")
                 given = self._person.answer(outcome.questions, refused=[question.id for question in asked])
                 asked = outcome.questions
             elif asked and MORE_WAIT in outcome.error:
@@ -115,6 +125,22 @@ class Worker:
                 given = None
             else:
                 return
+
+    async def _answer(
+        self, graph: Any, answers: Mapping[str, Any], times: int, ready: Callable[[], Any]
+    ) -> None:
+        given = command(answers, bare=False)
+        ready()
+        if self.cell.is_async:
+            await asyncio.gather(*(self.once(graph, given) for _ in range(times)))
+            return
+        threads = [
+            threading.Thread(target=lambda: asyncio.run(self.once(graph, given))) for _ in range(times)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await asyncio.to_thread(thread.join)
 
     def _first(self, start: Start) -> Any:
         if start == "input":

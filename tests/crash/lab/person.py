@@ -22,12 +22,13 @@ class Person:
 
     def answer(self, questions: Sequence[Interrupt], *, refused: Sequence[str] = ()) -> Command[Any]:
         """The command that answers all of them; a bare value only for a single one that was not refused one before."""
-        answers = {question.id: self._decide(question.value) for question in questions}
+        answers = {question.id: self.decide(question.value) for question in questions}
         bare = self._style == "bare" and len(answers) == 1 and not set(answers) & set(refused)
         self._record.add("answers", bare=bare, answers=answers)
         return command(answers, bare=bare)
 
-    def _decide(self, value: Any) -> Any:
+    def decide(self, value: Any) -> Any:
+        """What is said to a question with this value."""
         if "ask" in value:
             return {"for": value["ask"], "said": uuid.uuid4().hex}
         if "request_ids" not in value:

@@ -17,12 +17,12 @@ from agent_adapter.exec.checkpoints import Checkpoint as Position
 
 _lock = threading.Lock()
 _log: Path | None = None
-_kill_at = 0
+_kill_at: int | str = 0
 _count = 0
 
 
-def arm(log: Path, kill_at: int) -> None:
-    """List this process's points in `log`, and kill it at number `kill_at`; 0 spares it."""
+def arm(log: Path, kill_at: int | str) -> None:
+    """List this process's points in `log`, and kill it at number or name `kill_at`; 0 spares it."""
     global _log, _kill_at, _count  # noqa: PLW0603 - one process, one list
     _log, _kill_at, _count = log, kill_at, 0
 
@@ -35,7 +35,7 @@ def hit(name: str) -> None:
         if _log is not None:
             with _log.open("a") as file:
                 file.write(f"{name}\n")
-        if _count == _kill_at:
+        if _kill_at in (_count, name):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
