@@ -13,6 +13,7 @@ from agent_adapter.exec.checkpoints import (
     Checkpoint,
     DurableStore,
     OwnerState,
+    SQLiteCheckpointStore,
     StoredCheckpoint,
 )
 from agent_adapter.exec.integration import (
@@ -78,6 +79,13 @@ class Seat:
         return self._states.get(owner, "unknown")
 
 
+class LookupSeat(Seat):
+    """The same over a store that finds one call without reading the log around it."""
+
+    async def find_call(self, run_id: str, key: str) -> tuple[int, CallRecord | None] | None:
+        return await self.store.find_call(run_id, key)
+
+
 class Fleet:
     """Worker processes on one store, simulated in this one, and the tool that they call.
 
@@ -87,10 +95,10 @@ class Fleet:
         states: what everybody knows of each process.
     """
 
-    seat = Seat
-
     def __init__(self, store: DurableStore) -> None:
         self.store = store
+        # Both ways to read, each on one of the stores.
+        self.seat = LookupSeat if isinstance(store, SQLiteCheckpointStore) else Seat
         self.states: dict[str, OwnerState] = {}
         self.ran: list[str] = []
         self._ledgers: dict[str, Ledger] = {}
@@ -101,10 +109,12 @@ class Fleet:
             self._ledgers[name] = self.ledger(name)
         return self._ledgers[name]
 
-    def ledger(self, name: str, seat: type[Seat] = Seat, **settings: Any) -> Ledger:
+    def ledger(self, name: str, seat: type[Seat] | None = None, **settings: Any) -> Ledger:
+        """The process of that name with other settings, or with another view of the store."""
         self.states.setdefault(name, "alive")
         settings = {"claim_wait_s": 0.0, **settings}
-        self._ledgers[name] = Ledger(seat(self.store, name, self.states), **settings)
+        place = (seat or self.seat)(self.store, name, self.states)
+        self._ledgers[name] = Ledger(place, **settings)
         return self._ledgers[name]
 
     async def charge(self, attempt: Attempt) -> Any:
@@ -154,7 +164,7 @@ class Fleet:
         """Stop that process on its way through the call, before it first writes; returns what lets it go on."""
         reached, opened = asyncio.Event(), asyncio.Event()
 
-        class Held(Seat):
+        class Held(self.seat):
             async def claim_call(self, *arguments: Any, **named: Any) -> CallRecord:
                 reached.set()
                 await opened.wait()

@@ -124,6 +124,25 @@ async def test_an_attempt_that_lands_unused_leaves_the_call_to_the_next(fleet, c
     assert await fleet.run("a", call) == {"receipt": 1}
 
 
+async def test_an_attempt_ends_with_its_loop(fleet, call):
+    gone = asyncio.new_event_loop()
+    (await fleet["a"].enter(call, policy=CAREFUL)).bind(gone)
+    gone.close()
+    assert await fleet.run("a", call) == {"receipt": 1}
+
+
+@pytest.mark.xfail(strict=True, reason="a flight that is replaced wakes nobody")
+async def test_who_waits_for_an_attempt_whose_loop_ends_goes_on_with_the_next(fleet, call):
+    gone = asyncio.new_event_loop()
+    (await fleet["a"].enter(call, policy=CAREFUL)).bind(gone)
+    waiting = asyncio.create_task(fleet.run("a", call))
+    await asyncio.sleep(0)
+    gone.close()
+    async with asyncio.timeout(1):
+        assert await fleet.run("a", call) == {"receipt": 1}
+        assert await waiting == {"receipt": 1}
+
+
 async def test_a_caller_that_is_cancelled_while_it_waits_leaves_the_call_to_the_next(fleet, call):
     looked = asyncio.Event()
 

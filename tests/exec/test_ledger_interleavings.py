@@ -22,6 +22,7 @@ CALLS = [
     for n in range(2)
 ]
 WORKERS, REPLACEMENTS, TRIES = 3, 3, 12
+CRASH = 0.06
 
 
 class Wire(ConnectionError):
@@ -47,7 +48,7 @@ class World:
 
     async def point(self, name: str) -> None:
         """Somewhere in a worker: others go on meanwhile, or it dies."""
-        if not self.calm and name not in self.dead and self.random.random() < 0.03:
+        if not self.calm and name not in self.dead and self.random.random() < CRASH:
             self.dead.add(name)
         if name in self.dead:
             await asyncio.get_running_loop().create_future()
@@ -130,6 +131,13 @@ class Shaky:
         return self.world.liveness(owner)
 
 
+class Finding(Shaky):
+    """The same over a store that finds one call without reading the log around it."""
+
+    async def find_call(self, *arguments: Any) -> Any:
+        return await self._do(self.store.find_call, *arguments)
+
+
 class Upserting(Shaky):
     """The red control: a store whose claims just write."""
 
@@ -176,13 +184,18 @@ async def make(world: World, name: str, ledger: Ledger, call: CallId) -> Any:
     return None
 
 
-async def work(world: World, name: str, seat: type[Shaky]) -> dict[str, Any]:
-    """What a worker gets for every call."""
+async def process(world: World, name: str, seat: type[Shaky]) -> tuple[str, Ledger]:
+    """A worker before its work."""
     ledger = Ledger(
         seat(world, name), checkpoint_key="0123456789abcdef", claim_wait_s=0.0, on_busy="ask"
     )
-    # Made in a thread otherwise, whose timing no seed decides.
+    # Made in a thread on first use, whose timing no seed decides.
     await ledger.log.ring()
+    return name, ledger
+
+
+async def work(world: World, name: str, ledger: Ledger) -> dict[str, Any]:
+    """What a worker gets for every call."""
     calls = world.random.sample(CALLS, len(CALLS))
     calls = [replace(call, run=f"run-{world.seed}") for call in calls]
     return {call.key: await make(world, name, ledger, call) for call in calls}
@@ -191,18 +204,19 @@ async def work(world: World, name: str, seat: type[Shaky]) -> dict[str, Any]:
 async def play(seed: int, *, probe: bool = False, seat: type[Shaky] = Shaky) -> World:
     """One round, to its end: workers that die are replaced, and a last one that does not die finishes what is left."""
     world = World(seed, probe=probe)
+    names = [f"w{n}" for n in range(WORKERS + REPLACEMENTS)]
+    waiting = iter([await process(world, name, seat) for name in names])
     tasks: dict[str, asyncio.Task] = {}
-    for n in range(WORKERS):
-        tasks[f"w{n}"] = asyncio.create_task(work(world, f"w{n}", seat))
-    while not all(task.done() or name in world.dead for name, task in tasks.items()):
-        await asyncio.sleep(0)
-        if len(tasks) < WORKERS + min(REPLACEMENTS, len(world.dead)):
-            name = f"w{len(tasks)}"
-            tasks[name] = asyncio.create_task(work(world, name, seat))
+    while not tasks or not all(t.done() or name in world.dead for name, t in tasks.items()):
+        if len(tasks) < min(WORKERS + len(world.dead), len(names)):
+            name, ledger = next(waiting)
+            tasks[name] = asyncio.create_task(work(world, name, ledger))
+        else:
+            await asyncio.sleep(0)
     world.calm = True
-    last = await work(world, "last", seat)
+    last = await work(world, *await process(world, "last", seat))
     assert None not in last.values(), f"seed {seed}: unfinished {last}"
-    again = await work(world, "again", seat)
+    again = await work(world, *await process(world, "again", seat))
     assert again == last, f"seed {seed}: an outcome changed"
     for task in tasks.values():
         task.cancel()
@@ -215,12 +229,12 @@ def repeated(world: World) -> dict[str, int]:
     return {key: count for key, count in world.effects.items() if count > 1 + world.reruns[key]}
 
 
-@pytest.mark.parametrize("block", range(4))
-async def test_no_effect_is_repeated_unasked_whatever_is_believed_of_the_others(block):
+@pytest.mark.parametrize("seat", [Shaky, Finding])
+async def test_no_effect_is_repeated_unasked_whatever_is_believed_of_the_others(seat):
     """item 99"""
     total: Counter = Counter()
-    for seed in range(block * 50, block * 50 + 50):
-        world = await play(seed)
+    for seed in range(100):
+        world = await play(seed, seat=seat)
         assert repeated(world) == {}, f"seed {seed}"
         assert len(world.keys) == len(world.effects), f"seed {seed}: an idempotency key changed"
         total.update(dead=len(world.dead), reruns=world.reruns.total())
@@ -229,9 +243,10 @@ async def test_no_effect_is_repeated_unasked_whatever_is_believed_of_the_others(
     assert total["reruns"] > 20
 
 
+@pytest.mark.xfail(strict=True, reason="the probe's word outlives what it is about")
 async def test_no_effect_is_repeated_on_the_word_of_a_probe():
-    for seed in range(1000, 1100):
-        world = await play(seed, probe=True)
+    for seed in range(1000, 1200):
+        world = await play(seed, probe=True, seat=Finding)
         assert repeated(world) == {}, f"seed {seed}"
 
 

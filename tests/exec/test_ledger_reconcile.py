@@ -162,6 +162,32 @@ async def test_the_word_about_an_earlier_attempt_proves_nothing_about_this_one(f
     assert len(words) == 2
 
 
+@pytest.mark.xfail(strict=True, reason="the probe's word outlives what was known of the worker")
+async def test_the_word_given_while_a_worker_may_live_proves_nothing_once_it_is_dead(fleet, call):
+    """The worker takes effect after the service was asked, and dies before the word is heard."""
+    asked, heard = asyncio.Event(), asyncio.Event()
+    words = []
+
+    async def slow(arguments, key):
+        words.append(Happened("paid") if fleet.ran else DidNotHappen())
+        word = words[-1]
+        asked.set()
+        await heard.wait()
+        return word
+
+    attempt = await fleet["a"].enter(call, policy=ToolPolicy())
+    await attempt.start(call.arguments)
+    fleet.states["a"] = "unknown"
+    working = asyncio.create_task(fleet.run("b", call, policy=ToolPolicy(reconcile=slow)))
+    await asked.wait()
+    await fleet.charge(attempt)
+    fleet.states["a"] = "dead"
+    heard.set()
+    assert await working == HAPPENED
+    assert words == [DidNotHappen(), Happened("paid")]
+    assert len(fleet.ran) == 1
+
+
 @pytest.mark.parametrize(
     "flavour",
     [

@@ -88,6 +88,9 @@ async def test_a_read_that_fails_starts_nothing(fleet, call):
         async def calls(self, run_id, segment):
             raise Failing
 
+        async def find_call(self, run_id, key):
+            raise Failing
+
     await fleet.run("a", call)
     fleet.ledger("b", Unreadable)
     with pytest.raises(Failing):

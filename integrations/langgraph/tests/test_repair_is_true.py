@@ -86,7 +86,6 @@ async def test_a_result_of_a_class_that_the_tool_declares(driver, durable, oracl
     assert (told["c1"].text, told["c1"].artifact) == ("looked", Line("a"))
 
 
-@pytest.mark.xfail(strict=True, reason="a recorded hand-off counts as never started")
 async def test_a_finished_hand_off(driver, durable, oracle):
     @tool
     def hand_over(tool_call_id: Annotated[str, InjectedToolCallId]) -> str:

@@ -137,7 +137,6 @@ async def test_a_call_that_never_started_says_so(durable):
     assert twice == once
 
 
-@pytest.mark.xfail(strict=True, reason="a call id that a later turn uses again counts as answered")
 async def test_a_later_turn_with_the_same_call_id_is_answered_too(durable):
     first, second = (
         ask(("charge", each, "call_0")).model_copy(update={"id": each}) for each in "56"
@@ -149,7 +148,6 @@ async def test_a_later_turn_with_the_same_call_id_is_answered_too(durable):
     assert [message.type for message in messages] == ["human", "ai", "tool", "ai", "tool"]
 
 
-@pytest.mark.xfail(strict=True, reason="a call id that a later turn uses again counts as answered")
 async def test_a_later_turns_own_answer_is_kept(durable):
     first, second = (
         ask(("charge", each, "call_0")).model_copy(update={"id": each}) for each in "56"

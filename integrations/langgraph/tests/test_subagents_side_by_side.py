@@ -4,7 +4,6 @@ import asyncio
 import threading
 from typing import Any
 
-import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
@@ -79,10 +78,6 @@ def tools_of(kind: str, oracle: Oracle, durable: DurableTools | None) -> list[An
     ]
 
 
-SHARED = pytest.mark.xfail(strict=True, reason="wrapped tools share one namespace for their graphs")
-
-
-@pytest.mark.parametrize("way", ["node", "agent", pytest.param("wrapped", marks=SHARED)])
 async def test_only_the_paused_one_goes_on(way, driver, durable, oracle):
     tools = tools_of(driver.kind, oracle, durable)
     app = durable_app(way, durable, ScriptedChat(TURN), tools, driver.saver)
@@ -102,7 +97,6 @@ async def test_only_the_paused_one_goes_on(way, driver, durable, oracle):
     ]
 
 
-@SHARED
 def test_one_after_the_other_in_an_own_node(durable, sync_saver, oracle):
     agents = {name: mailing(oracle, durable, name=name) for name in "bc"}
     first, second = durable.wrap(

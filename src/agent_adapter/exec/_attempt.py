@@ -5,6 +5,7 @@ record that the attempt holds; when that record was replaced meanwhile (a person
 was not dead), the late outcome is kept beside it and the worker is told to stop.
 """
 
+import asyncio
 import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -81,6 +82,8 @@ class Attempt:
         self._bare = bare
         self._entry: Entry | None = None
         self._stored = False
+        # What is stored of this attempt while its body runs.
+        self._started_as: Entry | None = None
         self._repeatable = policy.idempotent or policy.read_only
         # A repeatable call needs no record before its body; its seed has to be the same without one.
         self._seed = past.seed if past else "" if self._repeatable else new_nonce()
@@ -89,6 +92,20 @@ class Attempt:
     def answers(self) -> list[Any]:
         """The encoded answers that the body was given so far."""
         return list(self._past.answers) if self._past else []
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments that the body was given before, None when it has not run."""
+        return self._past.arguments if self._past else None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether running the body again does no harm."""
+        return self._repeatable
+
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The attempt lives on this loop; once that is closed, nobody waits for it any more."""
+        self._flight.loop = loop
 
     @property
     def answered(self) -> bool:
@@ -104,6 +121,13 @@ class Attempt:
     def idempotency_key(self) -> str:
         """Equal for every attempt of this call, different for every other call."""
         return idempotency_key(self.call, self._seed)
+
+    def tighten(self, policy: ToolPolicy) -> None:
+        """Run under this policy too: another tool than the one that was asked for takes the call."""
+        if not (policy.idempotent or policy.read_only):
+            self._repeatable = False
+            self._seed = self._seed or new_nonce()
+        self._policy = policy
 
     async def start(self, arguments: Any) -> None:
         """Store that the body begins, with the arguments it is really given.
@@ -133,6 +157,7 @@ class Attempt:
                 )
             raise ClaimLost
         self._seen, self._entry, self.started, self._stored = record, entry, True, True
+        self._started_as = entry
 
     async def finish(self, outcome: Any) -> None:
         """Store the call's outcome (plain JSON).
@@ -161,6 +186,11 @@ class Attempt:
         self._entry = self._ended(how, error)
         if self._stored:
             await self._replace(self._entry)
+
+    async def undo(self, error: BaseException) -> None:
+        """Store that the body, which was about to begin, did not."""
+        if self._stored:
+            await self._replace(self._ended("raised", error).but(ended="undone"))
 
     def _ended(self, how: Literal["raised", "cancelled"], error: BaseException) -> Entry:
         undone = how == "raised" and isinstance(error, self._policy.did_not_happen)
@@ -226,13 +256,30 @@ class Attempt:
         return replace(question, asked_with=self._bare)
 
     async def _replace(self, entry: Entry) -> None:
-        record, _, mine = await self._ledger.log.claim(self.call, entry, self._seen)
-        if mine:
-            self._seen, self._entry = record, entry
-            return
+        while True:
+            record, standing, mine = await self._ledger.log.claim(self.call, entry, self._seen)
+            if mine:
+                self._seen, self._entry = record, entry
+                return
+            if self._only_asked_about(standing):
+                # Somebody asked about the attempt while it ran; its outcome is the best answer.
+                self._seen = record
+            elif self._repeatable and self._seen is None and standing.state == "done":
+                # Another worker was faster with a call that may run twice: its outcome counts.
+                return
+            else:
+                break
         await self._ledger.keep_late(self.call, entry)
         raise CheckpointConflict(
             self.call.run,
             f"call {self.call.call_id!r} of tool {self.call.tool!r} was decided or taken over while it ran here; "
             "its late outcome is kept beside the record and nothing more is started",
+        )
+
+    def _only_asked_about(self, standing: Entry) -> bool:
+        mine = self._started_as
+        return (
+            mine is not None
+            and standing.but(asked=None) == mine.but(asked=None)
+            and standing != mine
         )

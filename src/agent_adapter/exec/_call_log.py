@@ -15,6 +15,7 @@ from agent_adapter.errors import CheckpointConflict, ConfigError
 from agent_adapter.exec._entries import CallId, Entry, from_record, to_record
 from agent_adapter.exec.checkpoints import (
     CallClaims,
+    CallLookup,
     CallRecord,
     Checkpoint,
     CheckpointKind,
@@ -37,6 +38,7 @@ class CallLog:
             )
         self.store = store
         self._claims: CallClaims = store
+        self._lookup = store if isinstance(store, CallLookup) else None
         self._make_ring = ring
         self._ring: KeyRing | None = None
         self._segments: OrderedDict[str, int] = OrderedDict()
@@ -61,6 +63,24 @@ class CallLog:
             return await self.read(run)
         ring = await self.ring()
         return {record.key: (record, from_record(ring, run, segment, record)) for record in records}
+
+    async def find(self, run: str, key: str) -> tuple[CallRecord, Entry] | None:
+        """The record and entry of one call, None when there is none.
+
+        Raises:
+            CheckpointStoreCorrupt: the record's seal does not match.
+        """
+        if self._lookup is None:
+            return (await self.read(run)).get(key)
+        found = await self._lookup.find_call(run, key)
+        if found is None:
+            self._segments.pop(run, None)
+            return None
+        segment, record = found
+        self._remember(run, segment)
+        if record is None:
+            return None
+        return record, from_record(await self.ring(), run, segment, record)
 
     async def claim(
         self, call: CallId, entry: Entry, seen: CallRecord | None

@@ -73,14 +73,10 @@ class Entering:
                 return entered
 
     async def _look(self) -> Replay | Attempt | None:
-        records = await self.ledger.log.read(self.call.run)
-        # A call that this branch of the thread runs for itself has a record of its own, beside the other branch's.
-        branch = branch_key(self.call)
-        if self.rules.on_fork != "replay" and branch in records:
-            self.call = replace(self.call, key=branch)
-        if self.call.key not in records:
+        found = await self._find()
+        if found is None:
             return self._attempt(None, None)
-        record, entry = records[self.call.key]
+        record, entry = found
         owner = self.ledger.owner_of(entry)
         question = self.ledger.question(self.call, entry, owner)
         seen = _Seen(record, entry, question, self.answers.get(question.id))
@@ -96,6 +92,15 @@ class Entering:
             answered=answered(seen.decision),
         )
         return await self._take(next_step(facts, self.rules), seen)
+
+    async def _find(self) -> tuple[CallRecord, Entry] | None:
+        if self.rules.on_fork != "replay":
+            # A call that this branch of the thread runs for itself has a record of its own, beside the other's.
+            branch = branch_key(self.call)
+            if (found := await self.ledger.log.find(self.call.run, branch)) is not None:
+                self.call = replace(self.call, key=branch)
+                return found
+        return await self.ledger.log.find(self.call.run, self.call.key)
 
     async def _take(self, step: Step, seen: _Seen) -> Replay | Attempt | None:
         match step:

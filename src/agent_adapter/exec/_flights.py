@@ -3,9 +3,13 @@
 This saves work and questions; it decides nothing. Safety rests on the store's compare-and-set alone.
 """
 
+import os
 import threading
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class FlightKey(NamedTuple):
@@ -21,6 +25,8 @@ class Flight:
 
     def __init__(self, key: FlightKey) -> None:
         self._key = key
+        # An async caller that dies with its loop, without a chance to say so, has ended too.
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._landed: Future[None] = Future()
         # A running future cannot be cancelled: a waiter that gives up must not end the wait of the others.
         self._landed.set_running_or_notify_cancel()
@@ -46,7 +52,18 @@ def is_flying(key: FlightKey) -> bool:
 def take_off(key: FlightKey) -> Flight | Future[None]:
     """A new flight when nobody in this process is at the call, else the end of the one that is."""
     with _lock:
-        if (other := _flying.get(key)) is not None:
+        other = _flying.get(key)
+        if other is not None and not (other.loop is not None and other.loop.is_closed()):
             return other._landed  # noqa: SLF001 - one module
         flight = _flying[key] = Flight(key)
         return flight
+
+
+def _forget_after_fork() -> None:
+    # What the parent's threads were at is not under way here, and one of them may have held the lock.
+    global _lock  # noqa: PLW0603 - see above
+    _lock = threading.Lock()
+    _flying.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

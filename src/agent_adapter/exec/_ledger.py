@@ -155,7 +155,7 @@ class Ledger:
 
     async def open_question(self, call: CallId) -> Question | None:
         """The question about the call as it was asked and waits for an answer, None when there is none."""
-        _, entry = (await self.log.read(call.run)).get(call.key, (None, None))
+        _, entry = await self.log.find(call.run, call.key) or (None, None)
         if entry is None or entry.asked is None:
             return None
         # The visit may ask about other arguments than the record holds; the question names those that it was
@@ -172,7 +172,7 @@ class Ledger:
         """
         give_up = self.clock() + wait_s
         while True:
-            _, entry = (await self.log.read(call.run)).get(call.key, (None, None))
+            _, entry = await self.log.find(call.run, call.key) or (None, None)
             if entry is not None and entry.state == "done":
                 return entry.outcome
             busy = is_flying(FlightKey(self.owner, call.run, call.key)) or (
@@ -195,8 +195,8 @@ class Ledger:
     async def finished(self, run: str) -> bool:
         """Whether every call of the run has its outcome, so that nobody will ask about one."""
         return all(
-            entry.state == "done" and not entry.asked
-            for _, entry in (await self.log.read(run)).values()
+            LATE in key or (entry.state == "done" and not entry.asked)
+            for key, (_, entry) in (await self.log.read(run)).items()
         )
 
     async def keep(self, call: CallId, outcome: Any) -> Any:
@@ -207,7 +207,7 @@ class Ledger:
 
     async def kept(self, call: CallId) -> Any | None:
         """The outcome kept under this key, None when there is none."""
-        _, entry = (await self.log.read(call.run)).get(call.key, (None, None))
+        _, entry = await self.log.find(call.run, call.key) or (None, None)
         return None if entry is None else entry.outcome
 
     async def use_once(self, call: CallId, by: str) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from agent_adapter.errors import CheckpointConflict, ToolUsageError
-from agent_adapter.exec.checkpoints import CallClaims, CheckpointStore, DurableStore
+from agent_adapter.exec.checkpoints import CallClaims, CallLookup, CheckpointStore, DurableStore
 from agent_adapter.testing._store_values import (
     BAD_NUMBERS,
     BAD_RUN_IDS,
@@ -144,3 +144,19 @@ async def the_position_is_step_and_segment(store: DurableStore) -> None:
     assert await store.position("run") == (1, 9)
     await store.delete("run")
     assert await store.position("run") is None
+
+
+async def one_call_is_found_with_its_segment(store: DurableStore) -> None:
+    """A point read gives the current segment and the record, whatever else is in the log."""
+    if not isinstance(store, CallLookup):
+        return
+    find = store.find_call
+    assert await find("run", "key") is None
+    await store.save("run", 0, checkpoint(segment=4))
+    assert await find("run", record().key) == (4, None)
+    await store.claim_call("run", 4, record(), None)
+    assert await find("run", record().key) == (4, record())
+    await store.save("run", 1, checkpoint(segment=5))
+    assert await find("run", record().key) == (5, None)
+    for bad in BAD_RUN_IDS:
+        await refused(ToolUsageError, find(bad, "key"))

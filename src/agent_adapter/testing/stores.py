@@ -51,6 +51,7 @@ CALL_CLAIMS: tuple[Promise, ...] = (
     claiming.a_record_never_outlives_its_segment,
     claiming.a_new_run_and_its_first_claim_may_be_submitted_together,
     claiming.the_position_is_step_and_segment,
+    claiming.one_call_is_found_with_its_segment,
 )
 RUN_LISTING: tuple[Promise, ...] = (
     listing.every_run_is_listed_by_id,

@@ -1,7 +1,10 @@
 """The crash lab: reads one job (or race) as JSON a line, runs it in forked processes, and writes one line about it.
 
-Everything is imported before the first fork, and nothing is made: no thread, loop or connection exists here. By hand, one
-chain: `python tests/crash/lab '{"folder": "runs", "cell": {"scenario": "agent"}, "only": 17, "modes": [["idle", "id", "honest"]]}'`.
+Everything is imported before the first fork, and nothing is made: no thread, loop or connection exists here. One chain by
+hand (a scenario, the kill, what comes after it):
+
+    python tests/crash/lab '{"folder": "runs", "cell": {"scenario": "agent"}, "kills": [17],
+                             "modes": [["idle", "id", "honest"]]}'
 """
 
 import json
@@ -15,7 +18,7 @@ from races import run_race
 def main(jobs: Iterable[str]) -> None:
     for job in jobs:
         asked = json.loads(job)
-        report = run_race(asked) if "answers" in asked else run_job(asked)
+        report = run_race(asked) if "moods" in asked else run_job(asked)
         sys.stdout.write(json.dumps(report) + "\n")
         sys.stdout.flush()
 

@@ -9,9 +9,9 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from passes import Cell, Worker
+from passes import Cell, Start, Worker
 from person import Mood, Style
 from points import arm
 from record import Record
@@ -20,6 +20,7 @@ from verdict import Verdict, judge
 # A worker that waits for ever is ended by its own alarm, after it said where it stands.
 PATIENCE_S = 40
 POKES = 3
+TRIES = 5
 
 # `none`: invoke(None). `again`: the last answer is sent once more. `idle`: invoke(None) three times, and nobody answers.
 # `twice`: the worker that goes on is killed as well. `fresh`: the job comes again, under a new thread.
@@ -51,35 +52,60 @@ class Chain:
 def list_points(cell: Cell, mode: Mode, folder: Path) -> tuple[list[str], Verdict]:
     """The points of a run that nobody kills, and the verdict on it."""
     folder.mkdir(parents=True)
-    code = in_child(folder, 0, lambda: Worker(cell, folder, mood=mode.mood, style=mode.style).converse("input"))
-    return _judged(folder, cell, mode, [] if code == 0 else [f"the unharmed worker ended with {code}"])
+    code = in_child(
+        folder, 0, lambda: Worker(cell, folder, mood=mode.mood, style=mode.style).converse("input")
+    )
+    return _judged(
+        folder, cell, mode, [] if code == 0 else [f"the unharmed worker ended with {code}"]
+    )
 
 
-def run_chain(cell: Cell, mode: Mode, kill_at: int, folder: Path) -> Chain:
+def run_chain(cell: Cell, mode: Mode, kill_at: int | str, folder: Path) -> Chain:
     """Kill a worker at point `kill_at`, let the run go on, and judge it; the folder stays when something is bad."""
-    folder.mkdir(parents=True)
-    thread = "t2" if mode.restart == "fresh" else "t"
 
     def worker(thread: str = "t") -> Worker:
         return Worker(cell, folder, mood=mode.mood, style=mode.style, thread=thread)
 
-    code = in_child(folder, kill_at, lambda: worker().converse("input"))
+    code = _victim(folder, kill_at, lambda: worker().converse("input"))
     killed = code == -signal.SIGKILL
-    troubles = [] if killed else [f"the kill at {kill_at} did not fire: the worker ended with {code}"]
-    first = _points(folder)
+    passed = _points(folder)
+    troubles = (
+        [] if killed else [f"the kill at {kill_at} did not fire, the worker ended with {code}"]
+    )
     if mode.restart == "twice":
         # Another place in each chain, somewhere in what is left of the run.
-        in_child(folder, kill_at * 7 % 11 + 1, lambda: worker().converse("none"))
+        in_child(folder, len(passed) * 7 % 11 + 1, lambda: worker().converse("none"))
     for _ in range(POKES if mode.restart == "idle" else 0):
         code = in_child(folder, 0, lambda: worker().poke())
         troubles += [f"a poke ended with {code}"] if code else []
-    start: Any = {"again": "again", "fresh": "input"}.get(mode.restart, "none")
+    start: Start = (
+        "input" if mode.restart == "fresh" else "again" if mode.restart == "again" else "none"
+    )
+    thread = "t2" if mode.restart == "fresh" else "t"
     code = in_child(folder, 0, lambda: worker(thread).converse(start))
     troubles += [f"the worker that went on ended with {code}"] if code else []
     _, verdict = _judged(folder, cell, mode, troubles)
     if not verdict.bad:
         shutil.rmtree(folder)
-    return Chain(first[-1] if first else "", killed, verdict)
+    return Chain(passed[-1] if passed else "", killed, verdict)
+
+
+def _victim(folder: Path, kill_at: int | str, work: Callable[[], None]) -> int:
+    """The exit code of a worker that is killed at this point, in a folder of its own.
+
+    Threads that meet in another order than when the points were listed pass fewer of them: such a run is thrown away, and
+    another is killed at the last point.
+    """
+    folder.mkdir(parents=True)
+    code = in_child(folder, kill_at, work)
+    for _ in range(TRIES):
+        if code or isinstance(kill_at, str):
+            break
+        kill_at = min(kill_at, len(_points(folder)))
+        shutil.rmtree(folder)
+        folder.mkdir()
+        code = in_child(folder, kill_at, work)
+    return code
 
 
 def in_child(folder: Path, kill_at: int | str, work: Callable[[], None]) -> int:

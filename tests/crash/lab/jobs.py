@@ -7,61 +7,80 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from chains import Chain, Mode, list_points, run_chain
+from chains import Mode, list_points, run_chain
 from passes import Cell
+from record import Record
 
-# Each worker process mostly waits for the disk, so a few more than cores are of use.
-AT_ONCE = 3
+# Each worker process also waits for the disk and for others, so one more than cores is of use.
+AT_ONCE = (os.cpu_count() or 1) + 1
+
+
+class Step(NamedTuple):
+    """One chain to run."""
+
+    kill_at: int | str
+    mode: Mode
+    folder: str
 
 
 def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """The report of a job: its points, and what every chain showed.
 
-    `cell`: see `Cell`. `folder`: where runs are kept. `modes`: what to do after a kill; `every` chain of each point does
-    one of them in turn, unless `all_modes`. `stride`: kill at every n-th point. `only`: kill at this one.
+    `cell`: see `Cell`. `folder`: where runs are kept. `modes`: what happens after a kill; each point takes the next
+    `depth` of them in turn. `stride`: kill at every n-th point. `kills`: kill at these numbers or names alone.
     """
     cell, folder = Cell(**job["cell"]), Path(job["folder"])
     modes = [Mode(*mode) for mode in job["modes"]]
     listed, unharmed = list_points(cell, modes[0], folder / "unharmed")
     plan = _plan(job, len(listed), modes)
-    chains = _side_by_side(cell, plan, folder)
-    bad = [{"point": "none", "mode": "unharmed", "why": unharmed.bad, "folder": str(folder)}] if unharmed.bad else []
-    bad += [
-        {"kill_at": at, "point": chain["point"], "mode": mode.name, "why": chain["verdict"]["bad"], "folder": where}
-        for (at, mode, where), chain in chains
-        if chain["verdict"]["bad"]
-    ]
+    chains = list(zip(plan, _side_by_side(cell, plan, folder), strict=True))
+    record = Record(folder / "unharmed")
     return {
         "points": len(listed),
-        "kinds": dict(Counter(chain["point"] for _, chain in chains)),
+        "unharmed": {
+            "bad": unharmed.bad,
+            "effects": record.effects(),
+            "error": record.read("passes")[-1]["error"],
+        },
+        "hit": dict(Counter(chain["point"] for _, chain in chains)),
+        "chains": len(chains),
         "kills": sum(chain["killed"] for _, chain in chains),
         "doubts": sum(chain["verdict"]["doubts"] for _, chain in chains),
         "duplicates": sum(bool(chain["verdict"]["duplicates"]) for _, chain in chains),
         "turns_again": sum(chain["verdict"]["turns_again"] for _, chain in chains),
-        "bad": bad,
+        "bad": [
+            {
+                "point": chain["point"],
+                "mode": step.mode.name,
+                "why": chain["verdict"]["bad"],
+                "folder": step.folder,
+            }
+            for step, chain in chains
+            if chain["verdict"]["bad"]
+        ],
     }
 
 
-def _plan(job: Mapping[str, Any], points: int, modes: Sequence[Mode]) -> list[tuple[int, Mode, str]]:
-    kills = [job["only"]] if "only" in job else range(1, points + 1, job.get("stride", 1))
-    plan = []
-    for n, at in enumerate(kills):
-        chosen = modes if job.get("all_modes") else [modes[n % len(modes)]]
-        plan += [(at, mode, f"{job['folder']}/{at}-{mode.name.replace('/', '-')}") for mode in chosen]
-    return plan
+def _plan(job: Mapping[str, Any], points: int, modes: Sequence[Mode]) -> list[Step]:
+    depth = min(job.get("depth", 1), len(modes))
+    kills = job.get("kills", range(1, points + 1, job.get("stride", 1)))
+    return [
+        Step(at, mode, f"{job['folder']}/{n}-{mode.name.replace('/', '-')}")
+        for n, at in enumerate(kills)
+        for mode in (modes[(n * depth + d) % len(modes)] for d in range(depth))
+    ]
 
 
-def _side_by_side(
-    cell: Cell, plan: Sequence[tuple[int, Mode, str]], folder: Path
-) -> list[tuple[tuple[int, Mode, str], dict[str, Any]]]:
+def _side_by_side(cell: Cell, plan: Sequence[Step], folder: Path) -> list[dict[str, Any]]:
+    """What each chain showed; every controller takes every n-th."""
     pids = []
     for share in range(AT_ONCE):
         sys.stdout.flush()
         pid = os.fork()
         if pid == 0:
-            _share(cell, plan, share, folder)
+            _run_share(cell, plan[share::AT_ONCE], folder / f"share-{share}")
         pids.append(pid)
     if any(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids):
         raise RuntimeError(f"a controller failed; see {folder}")
@@ -69,16 +88,16 @@ def _side_by_side(
         [json.loads(line) for line in (folder / f"share-{share}").read_text().splitlines()]
         for share in range(AT_ONCE)
     ]
-    return [(step, shares[n % AT_ONCE][n // AT_ONCE]) for n, step in enumerate(plan)]
+    return [shares[n % AT_ONCE][n // AT_ONCE] for n in range(len(plan))]
 
 
-def _share(cell: Cell, plan: Sequence[tuple[int, Mode, str]], share: int, folder: Path) -> None:
-    """Run every n-th chain in this process, and end it."""
+def _run_share(cell: Cell, plan: Sequence[Step], report: Path) -> None:
+    """Run these chains in this process, and end it."""
     code = 1
     try:
-        with (folder / f"share-{share}").open("w") as file:
-            for at, mode, where in plan[share::AT_ONCE]:
-                chain: Chain = run_chain(cell, mode, at, Path(where))
+        with report.open("w") as file:
+            for step in plan:
+                chain = run_chain(cell, step.mode, step.kill_at, Path(step.folder))
                 file.write(json.dumps(asdict(chain)) + "\n")
         code = 0
     finally:

@@ -60,7 +60,15 @@ class Outcome(NamedTuple):
 class Worker:
     """A process of one run; `thread` names the conversation that it serves."""
 
-    def __init__(self, cell: Cell, folder: Path, *, mood: Mood = "honest", style: Style = "id", thread: str = "t") -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        folder: Path,
+        *,
+        mood: Mood = "honest",
+        style: Style = "id",
+        thread: str = "t",
+    ) -> None:
         self.cell = cell
         self.scenario: Scenario = SCENARIOS[cell.scenario]
         self.record = Record(folder)
@@ -100,7 +108,9 @@ class Worker:
             durable = DurableTools(PointedStore(self._folder / "runs.db"))
         async with contextlib.AsyncExitStack() as stack:
             if self.cell.is_async:
-                saver: Any = await stack.enter_async_context(AsyncPointedSaver.from_conn_string(path))
+                saver: Any = await stack.enter_async_context(
+                    AsyncPointedSaver.from_conn_string(path)
+                )
             else:
                 connection = sqlite3.connect(path, check_same_thread=False)
                 stack.callback(connection.close)
@@ -111,11 +121,13 @@ class Worker:
     async def _converse(self, graph: Any, start: Start) -> None:
         given = self._first(start)
         asked: tuple[Interrupt, ...] = ()
-        for _ in range(ROUNDS):
+        for round_ in range(ROUNDS):
             outcome = await self.once(graph, given)
             if outcome.questions:
-                hit("paused")
-                given = self._person.answer(outcome.questions, refused=[question.id for question in asked])
+                hit(f"paused after round {round_}")
+                given = self._person.answer(
+                    outcome.questions, refused=[question.id for question in asked]
+                )
                 asked = outcome.questions
             elif asked and MORE_WAIT in outcome.error:
                 given = self._person.answer(asked, refused=[question.id for question in asked])
@@ -135,7 +147,8 @@ class Worker:
             await asyncio.gather(*(self.once(graph, given) for _ in range(times)))
             return
         threads = [
-            threading.Thread(target=lambda: asyncio.run(self.once(graph, given))) for _ in range(times)
+            threading.Thread(target=lambda: asyncio.run(self.once(graph, given)))
+            for _ in range(times)
         ]
         for thread in threads:
             thread.start()
@@ -155,7 +168,10 @@ class Worker:
         configurable = {"thread_id": self._thread}
         if self.cell.named:
             configurable["agent_adapter_run"] = "order-42"
-        options: Any = {"config": {"configurable": configurable}, "durability": self.cell.durability}
+        options: Any = {
+            "config": {"configurable": configurable},
+            "durability": self.cell.durability,
+        }
         sent = len(self.record.read("answers"))
         try:
             if self.cell.is_async:

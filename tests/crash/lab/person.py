@@ -20,7 +20,9 @@ class Person:
         self._mood = mood
         self._style = style
 
-    def answer(self, questions: Sequence[Interrupt], *, refused: Sequence[str] = ()) -> Command[Any]:
+    def answer(
+        self, questions: Sequence[Interrupt], *, refused: Sequence[str] = ()
+    ) -> Command[Any]:
         """The command that answers all of them; a bare value only for a single one that was not refused one before."""
         answers = {question.id: self.decide(question.value) for question in questions}
         bare = self._style == "bare" and len(answers) == 1 and not set(answers) & set(refused)

@@ -23,7 +23,7 @@ _count = 0
 
 def arm(log: Path, kill_at: int | str) -> None:
     """List this process's points in `log`, and kill it at number or name `kill_at`; 0 spares it."""
-    global _log, _kill_at, _count  # noqa: PLW0603 - one process, one list
+    global _log, _kill_at, _count
     _log, _kill_at, _count = log, kill_at, 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from chains import ended, in_child, start_child
 from passes import Cell, Worker
-from person import Person
+from person import Mood, Person
 from record import Record
 
 
@@ -37,8 +37,8 @@ def run_race(job: Mapping[str, Any]) -> dict[str, Any]:
     """What happened: the effects, how every worker ended, and how the run stands.
 
     `cell`: see `Cell`. `folder`: where the run is kept. `killed_at`: the point at which the first worker dies, so that
-    the question is about a call in doubt; without it the run pauses by itself. `answers`: one for each process: a
-    decision, or None for the person's own. `threads`: how many threads of each process answer.
+    the question is about a call in doubt; without it the run pauses by itself. `moods`: who answers in each process.
+    `threads`: how many threads of each process answer.
     """
     cell, folder = Cell(**job["cell"]), Path(job["folder"])
     folder.mkdir(parents=True)
@@ -50,8 +50,8 @@ def run_race(job: Mapping[str, Any]) -> dict[str, Any]:
     before = len(record.read("passes"))
     gate = Gate()
     pids = []
-    for decision in job["answers"]:
-        answers = _answers(record, questions, decision)
+    for mood in job["moods"]:
+        answers = _answers(record, questions, mood)
         work = _answering(worker, answers, job.get("threads", 1), gate)
         pids.append(start_child(folder, 0, work))
     gate.open(len(pids))
@@ -63,18 +63,16 @@ def run_race(job: Mapping[str, Any]) -> dict[str, Any]:
         "codes": codes,
         "effects": dict(record.effects()),
         "raced": dict(Counter(map(_word, raced))),
+        "errors": sorted({each["error"] for each in raced}),
         "results": record.read("passes")[-1]["results"],
         "turns": len(record.read("turns")),
         "told": [line["answer"]["for"] == line["order"] for line in record.read("told")],
     }
 
 
-def _answers(record: Record, questions: Mapping[str, Any], decision: Any) -> dict[str, Any]:
-    person = Person(record, mood="honest", style="id")
-    answers = {
-        name: {"decisions": [decision] * len(value["action_requests"])} if decision else person.decide(value)
-        for name, value in questions.items()
-    }
+def _answers(record: Record, questions: Mapping[str, Any], mood: Mood) -> dict[str, Any]:
+    person = Person(record, mood=mood, style="id")
+    answers = {name: person.decide(value) for name, value in questions.items()}
     record.add("answers", bare=False, answers=answers)
     return answers
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from passes import MORE_WAIT, Cell
@@ -34,17 +35,24 @@ def judge(record: Record, cell: Cell, mood: Mood) -> Verdict:
     bad = [f"{order} took effect {effects[order]} times" for order in duplicates]
     bad += _ending(passes, cell, effects, mood) + _answers(record) + _patience(passes)
     doubts = {
-        name for each in passes for name, value in each["questions"].items() if "request_ids" in value
+        name
+        for each in passes
+        for name, value in each["questions"].items()
+        if "request_ids" in value
     }
     turns = Counter(line["turn"] for line in record.read("turns"))
     return Verdict(bad, len(doubts), duplicates, sum(turns.values()) - len(turns))
 
 
-def _ending(passes: list[dict[str, Any]], cell: Cell, effects: Counter[str], mood: Mood) -> list[str]:
+def _ending(
+    passes: list[dict[str, Any]], cell: Cell, effects: Counter[str], mood: Mood
+) -> list[str]:
     """The run ended with one result for each call, and each says what is true of its own order."""
     scenario = SCENARIOS[cell.scenario]
     expected = [text for text in (scenario.raises, MORE_WAIT) if text]
-    bad = [each["error"] for each in passes if each["error"] and not _names(each["error"], expected)]
+    bad = [
+        each["error"] for each in passes if each["error"] and not _names(each["error"], expected)
+    ]
     results = passes[-1]["results"] if passes else None
     if results is None:
         last = passes[-1] if passes else "no pass ended"
@@ -78,12 +86,16 @@ def _answers(record: Record) -> list[str]:
 def _patience(passes: list[dict[str, Any]]) -> list[str]:
     """What a question is about does not move while nobody says anything."""
     bad = []
-    for before, after in zip(passes, passes[1:], strict=False):
-        if before["sent"] != after["sent"]:
-            continue
-        for order in (order for value in before["questions"].values() for order in _asked_about(value)):
-            if after["effects"].get(order) != before["effects"].get(order):
-                bad.append(f"{order} took effect while its question was open and nobody answered")
+    for before, after in pairwise(passes):
+        if before["sent"] == after["sent"]:
+            asked = [
+                order for value in before["questions"].values() for order in _asked_about(value)
+            ]
+            bad += [
+                f"{order} took effect while its question was open and nobody answered"
+                for order in asked
+                if after["effects"].get(order) != before["effects"].get(order)
+            ]
     return bad
 
 

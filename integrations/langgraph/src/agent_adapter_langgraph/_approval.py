@@ -20,10 +20,12 @@ from agent_adapter.exec.integration import (
     read_answers,
 )
 from agent_adapter_langgraph._compat import RESUME_MAP, bare_answer, take_bare_answer
-from agent_adapter_langgraph._identity import Visit, stable_hash
 from agent_adapter_langgraph._messages import MESSAGES
+from agent_adapter_langgraph._visit import Visit, stable_hash
 
 UNREADABLE = "unreadable"
+CANNOT_BE_KEPT = "the answer holds something other than plain data, so it could not be kept for a tool that starts again"
+MISFIT = "the answer was not understood, or did not fit these requests; nothing was decided"
 BY_ID = "answer by interrupt id (Command(resume={id: answer})), or name the request"
 
 
@@ -69,32 +71,48 @@ async def read(ledger: Ledger, visit: Visit, calls: Sequence[CallId]) -> Answers
     questions = [
         question for call in calls if (question := await ledger.open_question(call)) is not None
     ]
-    doubts, bodies = _split(questions)
-    decisions: dict[str, Decision] = {q.id: Answer(named[q.id]) for q in bodies if q.id in named}
-    note = ""
-    if doubts and _id(doubts) in named:
-        read = read_answers(named[_id(doubts)], doubts)
-        decisions.update(read)
-        note = (
-            ""
-            if read
-            else "the answer was not understood, or did not fit these requests; nothing was decided"
-        )
+    decisions, note = _read_named(named, questions)
     if value is not None and questions and not decisions:
-        if not _shown_alone(questions, await _open(ledger, calls), bare):
-            return Answers(
-                decisions, bare, note or f"a bare answer may be meant for another question: {BY_ID}"
-            )
-        read = {q.id: Answer(value) for q in bodies} or read_answers(value, doubts)
-        if not read:
-            return Answers(decisions, bare, "the answer was not understood; nothing was decided")
-        if not await _use(ledger, visit, calls[0], bare, questions):
-            return Answers(
-                decisions, bare, f"this bare answer was already used for another question: {BY_ID}"
-            )
-        take_bare_answer(visit.configurable)
-        decisions.update(read)
+        decisions, note = await _read_bare(ledger, visit, calls, questions, value)
     return Answers(decisions, bare, note)
+
+
+def _read_named(
+    named: Mapping[str, Any], questions: Sequence[Question]
+) -> tuple[dict[str, Decision], str]:
+    """What the answers by interrupt id decide, and why one of them did not."""
+    doubts, bodies = _split(questions)
+    given = {q.id: named[q.id] for q in bodies if q.id in named}
+    decisions: dict[str, Decision] = {
+        name: Answer(said) for name, said in given.items() if _can_be_kept(said)
+    }
+    note = "" if len(decisions) == len(given) else CANNOT_BE_KEPT
+    if doubts and _id(doubts) in named:
+        decided = read_answers(named[_id(doubts)], doubts)
+        decisions.update(decided)
+        note = note if decided else MISFIT
+    return decisions, note
+
+
+async def _read_bare(
+    ledger: Ledger, visit: Visit, calls: Sequence[CallId], questions: Sequence[Question], value: Any
+) -> tuple[dict[str, Decision], str]:
+    """What the answer without a name decides: nothing, unless exactly one question can be meant."""
+    doubts, bodies = _split(questions)
+    bare = _bare_digest(value)
+    if not _shown_alone(questions, await _open(ledger, calls), bare):
+        return {}, f"a bare answer may be meant for another question: {BY_ID}"
+    if bodies and not _can_be_kept(value):
+        return {}, CANNOT_BE_KEPT
+    decided: dict[str, Decision] = {q.id: Answer(value) for q in bodies} or read_answers(
+        value, doubts
+    )
+    if not decided:
+        return {}, MISFIT
+    if not await _use(ledger, visit, calls[0], bare, questions):
+        return {}, f"this bare answer was already used for another question: {BY_ID}"
+    take_bare_answer(visit.configurable)
+    return decided, ""
 
 
 def bare_digest(visit: Visit) -> str:
@@ -110,6 +128,15 @@ def storable(payload: Any) -> Any:
     except NotSealable as refused:
         return {"note": f"the tool asked with a value that cannot be stored ({refused})"}
     return encoded
+
+
+def _can_be_kept(answer: Any) -> bool:
+    """Whether the answer can be stored and given to the tool again, exactly."""
+    try:
+        decode(encode(answer), known=MESSAGES)
+    except NotSealable:
+        return False
+    return True
 
 
 def _split(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from agent_adapter.errors import ConfigError
 from agent_adapter_langgraph._compat import glance
-from agent_adapter_langgraph._identity import REMEMBERED, Visit
-from agent_adapter_langgraph._signals import UnstableVisit, stopping
+from agent_adapter_langgraph._scope import REMEMBERED
+from agent_adapter_langgraph._signals import UnstableVisit, stopping, stops
+from agent_adapter_langgraph._visit import Visit
 
 PAUSE_S = 0.01
 
@@ -58,6 +59,15 @@ class Barrier:
         Raises:
             UnstableVisit: they are not stored in time, or never will be before the run ends.
         """
+        with stops():
+            self._wait(visit)
+
+    async def await_(self, visit: Visit) -> None:
+        """As `wait`, without blocking the loop."""
+        with stops():
+            await self._await(visit)
+
+    def _wait(self, visit: Visit) -> None:
         for missing in self._missing(visit):
             deadline = time.monotonic() + self._wait_s
             while not self._stored_now(visit.saver, missing):
@@ -66,8 +76,7 @@ class Barrier:
                 time.sleep(PAUSE_S)
             self._remember(visit, missing)
 
-    async def await_(self, visit: Visit) -> None:
-        """As `wait`, without blocking the loop."""
+    async def _await(self, visit: Visit) -> None:
         for missing in self._missing(visit):
             deadline = time.monotonic() + self._wait_s
             while not await self._astored_now(visit.saver, missing):

@@ -7,10 +7,11 @@ and the scratchpad (a bare one).
 
 import copy
 import dataclasses
+import hashlib
 import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -49,14 +50,22 @@ def child_config() -> RunnableConfig | None:
 
 
 def bare_answer(configurable: Mapping[str, Any]) -> Any:
-    """The answer without a name that LangGraph would hand to whatever asks next, None when there is none; it stays there."""
+    """The answer without a name that LangGraph would hand to whatever asks next; None when there is none. It stays."""
     scratchpad = configurable.get(SCRATCHPAD)
-    return None if scratchpad is None else scratchpad.get_null_resume(False)
+    return None if scratchpad is None else _outermost(scratchpad)(False)
 
 
 def take_bare_answer(configurable: Mapping[str, Any]) -> Any:
-    """The bare answer, used up in this process, so that no `interrupt()` of this run is given it too; None when it was."""
-    return configurable[SCRATCHPAD].get_null_resume(True)
+    """The bare answer, used up here, so that no `interrupt()` of this run is given it too; None when it was."""
+    return _outermost(configurable[SCRATCHPAD])(True)
+
+
+def _outermost(scratchpad: Any) -> Callable[[bool], Any]:
+    """Where the task itself keeps the bare answer, also from inside a tool's body."""
+    bare: Any = scratchpad.get_null_resume
+    while (outer := getattr(bare, "outer", None)) is not None:
+        bare = outer
+    return cast("Callable[[bool], Any]", bare)
 
 
 def injected_names(tool: BaseTool) -> frozenset[str]:
@@ -109,10 +118,11 @@ class BodyScope:
         asked: the body itself has reached an `interrupt()` that has no answer yet.
     """
 
-    def __init__(self, answers: Sequence[Any], position: int) -> None:
+    def __init__(self, answers: Sequence[Any], name: str) -> None:
         self.asked = False
         self._answers = list(answers)
-        self._position = position
+        # Where the graphs inside this body begin to count: far from where those of a sibling do.
+        self._first_subgraph = int(hashlib.sha256(name.encode()).hexdigest()[:12], 16)
 
     def enter(self, config: RunnableConfig) -> RunnableConfig:
         """The config to run the body with; the same config when it is not a graph task's."""
@@ -126,18 +136,18 @@ class BodyScope:
         def bare(consume: bool = False) -> Any:
             current = (child_config() or {}).get("configurable", {}).get("checkpoint_ns")
             if current != namespace:
-                return outer(
-                    consume
-                )  # a graph inside the body: its own questions keep LangGraph's rules
+                # A graph inside the body: its own questions keep LangGraph's rules.
+                return outer(consume)
             self.asked = True
             return None
 
+        bare.outer = outer  # type: ignore[attr-defined]  # where our own readers look
         own = dataclasses.replace(
             scratchpad,
             resume=self._answers,
             interrupt_counter=itertools.count().__next__,
             # Graphs inside sibling bodies of one task must not share a namespace.
-            subgraph_counter=itertools.count(self._position * 1000).__next__,
+            subgraph_counter=itertools.count(self._first_subgraph).__next__,
             get_null_resume=bare,
         )
         send = configurable[SEND]
@@ -163,3 +173,9 @@ def state_messages(config: RunnableConfig) -> list[Any]:
     except Exception:  # noqa: BLE001 - a graph without that channel
         return []
     return list(found) if isinstance(found, list | tuple) else []
+
+
+def steps_so_far(configurable: Mapping[str, Any], step: int) -> int:
+    """How many steps this run of the graph has made, whatever its thread made before."""
+    scratchpad = configurable.get(SCRATCHPAD)
+    return step - int(getattr(scratchpad, "stop", 0))

@@ -1,7 +1,7 @@
 """What every way in shares: from a tool call in a visit to a driven call."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 from langchain_core.messages import ToolMessage
@@ -9,38 +9,28 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from agent_adapter.errors import ToolUsageError
 from agent_adapter.exec.integration import CallId, Ledger
 from agent_adapter_langgraph import _approval
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._barrier import Barrier
-from agent_adapter_langgraph._drive import Call, Drive
+from agent_adapter_langgraph._drive import Drive
 from agent_adapter_langgraph._identity import (
-    NodeScope,
-    Visit,
+    ToolUse,
     find_message,
     message_call,
     named_call,
     occurrence_of,
-    stable_hash,
     visit_call,
-    visit_of,
 )
 from agent_adapter_langgraph._messages import known_types
+from agent_adapter_langgraph._probe import Recorded
+from agent_adapter_langgraph._running import Call
 from agent_adapter_langgraph._settings import Policies
 from agent_adapter_langgraph._signals import stops
+from agent_adapter_langgraph._visit import Visit, stable_hash, visit_of
 
 OnFork = Literal["replay", "rerun", "ask"]
-
-
-@dataclass(frozen=True)
-class ToolUse:
-    """One use of a tool as the framework presents it."""
-
-    tool: BaseTool | None
-    name: str
-    model_id: str | None
-    arguments: Any
-    position: int = 0
 
 
 class Core:
@@ -72,32 +62,29 @@ class Core:
         self.types = types
         self.drive = Drive(ledger, _mark if streaming == "mark" else _drop)
 
-    def protects(self, visit: Visit, use: ToolUse) -> bool:
+    def protection(self, visit: Visit, use: ToolUse) -> Literal["recorded", "read_only", "none"]:
         """Whether this use is recorded: not that of a read-only tool, and not without a place to find it again.
 
         Raises:
             ConfigError: nothing could find the record again.
         """
-        return not self.policies.of(use.name, use.tool).read_only and self.barrier.protects(visit)
+        if self.policies.of(use.name, use.tool).read_only:
+            return "read_only"
+        return "recorded" if self.barrier.protects(visit) else "none"
 
-    def identify(
-        self, visit: Visit, use: ToolUse, messages: Sequence[Any], scope: NodeScope | None = None
-    ) -> CallId:
+    def identify(self, visit: Visit, use: ToolUse, messages: Sequence[Any]) -> CallId:
         """Which call this use is.
 
         Raises:
             NotSealable: an argument has no exact stored form; nothing ran.
         """
         with stops():
-            found = (
-                find_message(messages, use.model_id, use.name) if use.model_id is not None else None
-            )
             if visit.run_name is not None and use.model_id is not None and messages:
                 occurrence = occurrence_of(messages, use.model_id, use.name, use.arguments)
                 return named_call(visit, use.name, use.model_id, use.arguments, occurrence)
-            if found is not None and use.model_id is not None:
-                return message_call(visit, found[0], use.name, use.model_id, use.arguments)
-            return visit_call(visit, use.name, use.model_id, use.arguments, scope=scope)
+            if use.model_id is not None and (found := find_message(messages, use)) is not None:
+                return message_call(visit, found, use)
+            return visit_call(visit, use.name, use.model_id, use.arguments)
 
     def call(self, visit: Visit, use: ToolUse, name: CallId, answers: Answers) -> Call:
         """The use as a call to drive."""
@@ -108,7 +95,7 @@ class Core:
             namespace=visit.namespace,
             known=known_types(use.tool, self.types),
             answers=answers,
-            position=use.position,
+            policy_of=lambda tool: self.policies.of(tool.name, tool),
             finished=_named(f"tool-{stable_hash(name.run, name.key)[:32]}"),
             on_fork=self.on_fork,
         )
@@ -127,6 +114,43 @@ class Core:
         """
         with stops():
             return visit_of(config)
+
+
+class Guard:
+    """Stands before the body of a call that is not recorded since its tool is read-only: no other tool may take it."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def begin(self, arguments: dict[str, Any], tool: BaseTool) -> Recorded | None:
+        """Nothing for a read-only tool.
+
+        Raises:
+            ToolUsageError: something in between chose a tool that is not read-only; nothing ran.
+        """
+        del arguments
+        if not self._core.policies.of(tool.name, tool).read_only:
+            with stops():
+                raise ToolUsageError(
+                    f"a call of a read-only tool was turned into one of {tool.name!r}, which is not: it cannot be protected "
+                    "on the way; nothing ran"
+                )
+        return None
+
+    async def abegin(self, arguments: dict[str, Any], tool: BaseTool) -> Recorded | None:
+        """As `begin`."""
+        return self.begin(arguments, tool)
+
+    def end(self, output: Any, error: BaseException | None) -> None:
+        """Nothing is kept."""
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Where the code around the call runs."""
+        return nullcontext()
+
+    def scoped(self, config: RunnableConfig) -> RunnableConfig:
+        """The config as it is."""
+        return config
 
 
 def _drop(_: Call) -> None:

@@ -13,14 +13,14 @@ from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph import _repair
 from agent_adapter_langgraph._barrier import Barrier
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._drive import in_sync
-from agent_adapter_langgraph._identity import listing, named_listing
+from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._messages import name_of
 from agent_adapter_langgraph._node import durable_node
 from agent_adapter_langgraph._replies import Replies
 from agent_adapter_langgraph._settings import Policies
 from agent_adapter_langgraph._tool_node import DurableToolNode
 from agent_adapter_langgraph._turn import durable_turn
+from agent_adapter_langgraph._visit import listing, named_listing
 from agent_adapter_langgraph._wrap import wrap
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DurableTools:
             on_fork=on_fork,
             streaming=streaming,
         )
-        self._replies = Replies(self._core) if model_replies else None
+        self._replies = Replies(self._core, keep=model_replies)
 
     @property
     def store(self) -> CheckpointStore:
@@ -121,7 +121,7 @@ class DurableTools:
 
     def turn(self, function: F) -> F:
         """The model node of a graph: the reply of each turn is kept, and the first one counts for every worker."""
-        return durable_turn(function, self._replies) if self._replies else function
+        return durable_turn(function, self._replies)
 
     def wrap(self, tools: Sequence[Any]) -> list[BaseTool]:
         """Copies of the tools that are protected wherever they are invoked inside a graph."""

@@ -1,104 +1,58 @@
 """Which record answers which call: thread, node path, message and call id; or the visit; or a run's own name."""
 
-import hashlib
-import threading
-from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 
-from agent_adapter.errors import ConfigError
 from agent_adapter.exec.integration import CallId, digest, encode
-from agent_adapter_langgraph._compat import CONFIG_KEY_CHECKPOINTER, DURABILITY
-
-RUN_NAME = "agent_adapter_run"
-REMEMBERED = 10_000
+from agent_adapter_langgraph._scope import current_scope, occurrences
+from agent_adapter_langgraph._visit import Visit, calls_of, get, path_of, stable_hash
 
 
 @dataclass(frozen=True)
-class Visit:
-    """One execution of a graph node, as its config tells it.
+class ToolUse:
+    """One use of a tool as the framework presents it."""
 
-    Attributes:
-        thread: the thread's id; empty when there is none.
-        namespace: the checkpoint namespace with task ids: the same when the step is entered again.
-        path: the namespace without task ids and numbers: the node's place in the graph.
-        run_name: the caller's own name for this request, if it gave one.
-        step: the graph's step number.
-        attempt: tells one execution of the task from the next in this process.
-        saver: the checkpointer, None when the graph has none.
-    """
-
-    thread: str
-    namespace: str
-    path: str
-    run_name: str | None
-    step: int
-    attempt: str
-    saver: Any
-    configurable: Mapping[str, Any]
-
-    @property
-    def saved(self) -> bool:
-        """Whether a later run can find this visit again."""
-        return self.run_name is not None or (self.saver is not None and bool(self.thread))
-
-    @property
-    def leaves_nothing_until_the_end(self) -> bool:
-        """Whether checkpoints are written only when the run ends."""
-        return self.configurable.get(DURABILITY) == "exit"
-
-    @property
-    def listing(self) -> str:
-        """The name under which the store lists this thread's runs."""
-        return listing(self.thread) if self.run_name is None else named_listing(self.run_name)
+    tool: BaseTool | None
+    name: str
+    model_id: str | None
+    arguments: Any
 
 
-def listing(thread: str) -> str:
-    """The name under which the store lists a thread's runs."""
-    return f"langgraph:{_hash(thread)[:32]}"
+@dataclass(frozen=True)
+class Found:
+    """The model message that asks for a call; `ambiguous` when it uses the call's id more than once."""
+
+    message: str
+    ambiguous: bool
 
 
-def named_listing(run_name: str) -> str:
-    """The name under which the store lists the runs of a request that the caller named."""
-    return f"langgraph-run:{_hash(run_name)[:32]}"
+def find_message(messages: Sequence[Any], use: ToolUse) -> Found | None:
+    """The newest model message that asks for this call; None if there is none, or it has no id."""
+    for message in reversed(messages):
+        ids = [call.get("id") for call in calls_of(message) if call.get("name") == use.name]
+        if use.model_id in ids:
+            name = get(message, "id")
+            every = [call.get("id") for call in calls_of(message)]
+            return Found(str(name), every.count(use.model_id) > 1) if name else None
+    return None
 
 
-def visit_of(config: RunnableConfig) -> Visit:
-    """The visit that this config belongs to.
-
-    Raises:
-        ConfigError: the run name is not a non-empty string.
-    """
-    configurable = config.get("configurable") or {}
-    run_name = configurable.get(RUN_NAME)
-    if run_name is not None and (not isinstance(run_name, str) or not run_name):
-        raise ConfigError(
-            f"configurable[{RUN_NAME!r}] is a non-empty string that names one request, not {run_name!r}"
-        )
-    namespace = str(configurable.get("checkpoint_ns") or "")
-    metadata = config.get("metadata") or {}
-    runtime = configurable.get("__pregel_runtime")
-    execution = getattr(runtime, "execution_info", None)
-    attempt = f"{getattr(execution, 'node_first_attempt_time', '')}/{getattr(execution, 'node_attempt', '')}"
-    thread = configurable.get("thread_id")
-    return Visit(
-        thread="" if thread is None else str(thread),
-        namespace=namespace,
-        path=path_of(namespace),
-        run_name=run_name,
-        step=int(metadata.get("langgraph_step") or 0),
-        attempt=attempt,
-        saver=configurable.get(CONFIG_KEY_CHECKPOINTER) or None,
-        configurable=configurable,
+def occurrence_of(messages: Sequence[Any], call_id: str | None, tool: str, arguments: Any) -> int:
+    """How many equal calls the model asked for before this one, since the person last said something."""
+    digested, count = call_digest(tool, arguments), 0
+    start = max(
+        (n for n, message in enumerate(messages) if get(message, "type") == "human"), default=-1
     )
-
-
-def path_of(namespace: str) -> str:
-    """The namespace without task ids and numbers."""
-    return "|".join(part.split(":")[0] for part in namespace.split("|") if not part.isdigit())
+    for message in messages[start + 1 :]:
+        for call in calls_of(message):
+            if call.get("name") == tool and call_digest(tool, call.get("args")) == digested:
+                if call.get("id") == call_id:
+                    return count
+                count += 1
+    return count
 
 
 def as_stored(value: Any) -> Any:
@@ -121,29 +75,20 @@ def call_digest(tool: str, arguments: Any) -> str:
     return digest([tool, encode(as_stored(arguments))])
 
 
-def message_call(visit: Visit, message_id: str, tool: str, call_id: str, arguments: Any) -> CallId:
+def message_call(visit: Visit, found: "Found", use: ToolUse) -> CallId:
     """A call that a model message asks for; it is found again after edits, forks and redeploys."""
-    run = _run("message", visit.thread, message_id)
-    return _call(visit, run, _hash(visit.path, call_id)[:32], tool, call_id, arguments)
+    run = _run("message", visit.thread, found.message)
+    name = str(use.model_id)
+    # Two calls of one message that share an id are told apart by which of them the graph sent here.
+    sent = str(visit.sent) if found.ambiguous else ""
+    return _call(
+        visit, run, stable_hash(visit.path, name, sent)[:32], use.name, name, use.arguments
+    )
 
 
-@dataclass(frozen=True)
-class NodeScope:
-    """One execution of a durable node: the calls below it are counted by the node, whatever `@task` they are made in."""
-
-    namespace: str
-    execution: str
-
-    def place(self, visit: Visit) -> str:
-        """The visit's namespace below the node, without the task ids that a retry changes."""
-        below = visit.namespace.removeprefix(self.namespace)
-        return f"{self.namespace}|{path_of(below.lstrip('|'))}" if below else self.namespace
-
-
-def visit_call(
-    visit: Visit, tool: str, call_id: str | None, arguments: Any, *, scope: NodeScope | None = None
-) -> CallId:
+def visit_call(visit: Visit, tool: str, call_id: str | None, arguments: Any) -> CallId:
     """A call that only its visit tells apart: by the model's id if it has one, else by how many equal ones came before."""
+    scope = current_scope.get()
     place = scope.place(visit) if scope else visit.namespace
     base = (
         ("named", visit.run_name, path_of(place))
@@ -153,13 +98,13 @@ def visit_call(
     run = _run(*base)
     digested = call_digest(tool, arguments)
     if call_id is not None:
-        return _call(visit, run, _hash("id", call_id)[:32], tool, call_id, arguments)
+        return _call(visit, run, stable_hash("id", call_id)[:32], tool, call_id, arguments)
     execution = scope.execution if scope else visit.attempt
     occurrence = occurrences.next((visit.thread, place, execution), tool, digested)
     return _call(
         visit,
         run,
-        _hash("nth", digested, str(occurrence))[:32],
+        stable_hash("nth", digested, str(occurrence))[:32],
         tool,
         f"{tool}-{occurrence}",
         arguments,
@@ -169,7 +114,7 @@ def visit_call(
 def named_call(visit: Visit, tool: str, call_id: str, arguments: Any, occurrence: int) -> CallId:
     """A call of a request that the caller named; it survives a fresh thread and a second delivery."""
     digested = call_digest(tool, arguments)
-    key = _hash(visit.path, digested, str(occurrence))[:32]
+    key = stable_hash(visit.path, digested, str(occurrence))[:32]
     return _call(visit, _run("named", visit.run_name or ""), key, tool, call_id, arguments)
 
 
@@ -194,81 +139,4 @@ def _call(  # noqa: PLR0917 - one private constructor for every kind of identity
 
 
 def _run(*parts: str) -> str:
-    return f"lg-{_hash(*parts)}"
-
-
-def _hash(*parts: str) -> str:
-    # The length of each part keeps the parts apart whatever they contain.
-    return hashlib.sha256(
-        "".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")
-    ).hexdigest()
-
-
-def stable_hash(*parts: str) -> str:
-    """64 hex digits over these parts."""
-    return _hash(*parts)
-
-
-class _Occurrences:
-    """How many equal calls each execution of a task has made; starts again when the task is entered again."""
-
-    def __init__(self) -> None:
-        self._counts: OrderedDict[tuple[str, ...], Counter[tuple[str, str]]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def next(self, execution: tuple[str, ...], tool: str, digested: str) -> int:
-        with self._lock:
-            counts = self._counts.setdefault(execution, Counter())
-            while len(self._counts) > REMEMBERED:
-                self._counts.popitem(last=False)
-            occurrence = counts[tool, digested]
-            counts[tool, digested] += 1
-            return occurrence
-
-
-occurrences = _Occurrences()
-
-
-def find_message(messages: Sequence[Any], call_id: str | None, tool: str) -> tuple[str, int] | None:
-    """The id of the newest model message that asks for this call, and the call's position in it; None if there is none."""
-    for message in reversed(messages):
-        for position, call in enumerate(calls_of(message)):
-            if call.get("id") == call_id and call.get("name") == tool:
-                name = get(message, "id")
-                return (str(name), position) if name else None
-    return None
-
-
-def calls_of(message: Any) -> list[Mapping[str, Any]]:
-    """The tool calls of a model message, which a checkpoint may have turned into a plain dict."""
-    if get(message, "type") not in ("ai", "AIMessageChunk"):
-        return []
-    return [call for call in get(message, "tool_calls") or () if isinstance(call, dict)]
-
-
-def messages_of(state: Any, key: str = "messages") -> list[Any]:
-    """The messages in a graph state of any shape; empty when there are none."""
-    if isinstance(state, list):
-        return state
-    found = get(state, key)
-    return list(found) if isinstance(found, list | tuple) else []
-
-
-def get(thing: Any, name: str) -> Any:
-    """An attribute, or a key of a dict."""
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
-def occurrence_of(messages: Sequence[Any], call_id: str | None, tool: str, arguments: Any) -> int:
-    """How many equal calls the model asked for before this one, since the person last said something."""
-    digested, count = call_digest(tool, arguments), 0
-    start = max(
-        (n for n, message in enumerate(messages) if get(message, "type") == "human"), default=-1
-    )
-    for message in messages[start + 1 :]:
-        for call in calls_of(message):
-            if call.get("name") == tool and call_digest(tool, call.get("args")) == digested:
-                if call.get("id") == call_id:
-                    return count
-                count += 1
-    return count
+    return f"lg-{stable_hash(*parts)}"

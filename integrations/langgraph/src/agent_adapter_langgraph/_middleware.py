@@ -9,16 +9,16 @@ from langgraph.config import get_config
 from langgraph.errors import ParentCommand
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from agent_adapter.exec.integration import CallId
-from agent_adapter_langgraph._core import Core, ToolUse
-from agent_adapter_langgraph._drive import in_sync
+from agent_adapter_langgraph._core import Core, Guard
 from agent_adapter_langgraph._handoff import is_handoff, with_siblings
-from agent_adapter_langgraph._identity import Visit, messages_of
+from agent_adapter_langgraph._identity import ToolUse
+from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._messages import known_types, load
 from agent_adapter_langgraph._repair import repair
 from agent_adapter_langgraph._replies import Replies
 from agent_adapter_langgraph._signals import stops
 from agent_adapter_langgraph._tool_node import probed
+from agent_adapter_langgraph._visit import Visit, messages_of
 
 # How long a sibling that has not begun is waited for before a hand-off: LangGraph ends it with this graph's run.
 SIBLING_WAIT_S = 1.0
@@ -35,10 +35,13 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
         """The call's result: from the record, or through the handler with a probe before the tool."""
-        found = self._identify(request)
-        if found is None:
-            return handler(request)
-        visit, use, name = found
+        visit, use = self._use(request)
+        protection = self._core.protection(visit, use)
+        if protection != "recorded":
+            return handler(
+                probed(request, Guard(self._core)) if protection == "read_only" else request
+            )
+        name = self._core.identify(visit, use, messages_of(request.state))
         self._core.barrier.wait(visit)
         call = self._core.call(visit, use, name, in_sync(self._core.answers(visit, [name])))
         try:
@@ -51,10 +54,13 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
         """As `wrap_tool_call`."""
-        found = self._identify(request)
-        if found is None:
-            return await handler(request)
-        visit, use, name = found
+        visit, use = self._use(request)
+        protection = self._core.protection(visit, use)
+        if protection != "recorded":
+            return await handler(
+                probed(request, Guard(self._core)) if protection == "read_only" else request
+            )
+        name = self._core.identify(visit, use, messages_of(request.state))
         await self._core.barrier.await_(visit)
         call = self._core.call(visit, use, name, await self._core.answers(visit, [name]))
         try:
@@ -65,13 +71,10 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
             raise ParentCommand(await self._with_turn(visit, request, handoff.args[0])) from None
         return await self._with_turn(visit, request, result) if is_handoff(result) else result
 
-    def _identify(self, request: ToolCallRequest) -> tuple[Visit, ToolUse, CallId] | None:
-        visit = self._core.visit(request.runtime.config)
+    def _use(self, request: ToolCallRequest) -> tuple[Visit, ToolUse]:
         wanted = request.tool_call
         use = ToolUse(request.tool, wanted["name"], wanted["id"], wanted["args"])
-        if not self._core.protects(visit, use):
-            return None
-        return visit, use, self._core.identify(visit, use, messages_of(request.state))
+        return self._core.visit(request.runtime.config), use
 
     async def _with_turn(self, visit: Visit, request: ToolCallRequest, handoff: Any) -> Any:
         """The hand-off with the model's message and its siblings' answers: LangGraph drops them with this graph's run."""
@@ -84,7 +87,10 @@ class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
             use = ToolUse(
                 self._tool(request, wanted["name"]), wanted["name"], wanted["id"], wanted["args"]
             )
-            if wanted["id"] != request.tool_call["id"] and self._core.protects(visit, use):
+            if (
+                wanted["id"] != request.tool_call["id"]
+                and self._core.protection(visit, use) == "recorded"
+            ):
                 answers.extend(await self._answer(visit, use, messages))
         return with_siblings(handoff, turn, answers)
 
@@ -141,8 +147,8 @@ def _asks(message: AIMessage, request: ToolCallRequest) -> bool:
 
 
 def parts(
-    core: Core, replies: Replies | None, *, repairs: bool
+    core: Core, replies: Replies, *, repairs: bool
 ) -> tuple[list[AgentMiddleware[Any, Any, Any]], list[AgentMiddleware[Any, Any, Any]]]:
     """The parts that belong outermost and innermost."""
     outermost = RepairingToolCalls(core) if repairs else DurableToolCalls(core)
-    return [outermost], [] if replies is None else [DurableReplies(replies)]
+    return [outermost], [DurableReplies(replies)]

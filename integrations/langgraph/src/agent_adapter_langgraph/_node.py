@@ -1,8 +1,8 @@
 """Own nodes: every executor call and every wrapped tool inside a durable node is protected."""
 
+import asyncio
 import functools
 import inspect
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -23,10 +23,11 @@ from agent_adapter.exec.integration import (
 )
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._drive import in_sync, leaving
-from agent_adapter_langgraph._identity import NodeScope, Visit, visit_call
+from agent_adapter_langgraph._identity import visit_call
+from agent_adapter_langgraph._leaving import in_sync, leaving
+from agent_adapter_langgraph._scope import scope_of
 from agent_adapter_langgraph._signals import LookAgain
-from agent_adapter_langgraph._wrap import node_scope
+from agent_adapter_langgraph._visit import Visit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,10 +45,12 @@ def durable_node(function: F, core: Core) -> F:
             observer = LedgerObserver(core, visit)
             with observer.scope():
                 try:
-                    return await function(*args, **kwargs)
+                    result = await function(*args, **kwargs)
                 except BaseException as error:
                     await observer.close(error)
                     raise
+                await observer.close(SWALLOWED)
+                return result
 
         return anode  # type: ignore[return-value]  # same signature, by functools.wraps
 
@@ -60,12 +63,18 @@ def durable_node(function: F, core: Core) -> F:
         observer = LedgerObserver(core, visit)
         with observer.scope():
             try:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
             except BaseException as error:
                 in_sync(observer.close(error))
                 raise
+            in_sync(observer.close(SWALLOWED))
+            return result
 
     return node  # type: ignore[return-value]  # same signature, by functools.wraps
+
+
+# Why a call is still open when its node returns: whatever ended it never reached the node.
+SWALLOWED = RuntimeError("the call was cancelled, and its node went on")
 
 
 class LedgerObserver:
@@ -74,19 +83,16 @@ class LedgerObserver:
     def __init__(self, core: Core, visit: Visit) -> None:
         self._core = core
         self._visit = visit
-        self._scope = NodeScope(visit.namespace, uuid.uuid4().hex)
         self._open: dict[int, tuple[Slot, Attempt]] = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Where executor calls are journaled and wrapped tools are counted by this node."""
         journal = make_journal(observer=self)
-        token = node_scope.set(self._scope)
         try:
-            with visit_scope(None, journal):
+            with scope_of(self._visit.namespace, self._visit.namespace), visit_scope(None, journal):
                 yield
         finally:
-            node_scope.reset(token)
             journal.close()
 
     async def started(self, slot: Slot) -> ToolResult | None:
@@ -116,9 +122,14 @@ class LedgerObserver:
         )
         if isinstance(entered, Replay):
             return _result(slot, entered.outcome)
+        # A cancelled caller must not leave a call that is begun in the record and nowhere else.
+        starting = asyncio.create_task(entered.start(slot.arguments))
         try:
-            await entered.start(slot.arguments)
-        except BaseException:
+            await asyncio.shield(starting)
+        except BaseException as error:
+            await asyncio.wait([starting])
+            if not starting.cancelled() and starting.exception() is None:
+                await entered.undo(error)
             entered.land()
             raise
         slot.idempotency_key = entered.idempotency_key
@@ -151,7 +162,7 @@ class LedgerObserver:
 
     def _identify(self, slot: Slot) -> CallId:
         # The journal's key already counts equal calls, in the order of the node's code.
-        return visit_call(self._visit, slot.tool, slot.key, slot.arguments, scope=self._scope)
+        return visit_call(self._visit, slot.tool, slot.key, slot.arguments)
 
 
 async def _record(attempt: Attempt, slot: Slot, result: ToolResult) -> None:

@@ -8,7 +8,7 @@ for example).
 import dataclasses
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
@@ -26,17 +26,17 @@ class Recorded(NamedTuple):
 class Body(Protocol):
     """What a probe tells about the body that it stands before."""
 
-    def begin(self, arguments: dict[str, Any]) -> "Recorded | None":
+    def begin(self, arguments: dict[str, Any], tool: BaseTool) -> "Recorded | None":
         """Told before the body begins, in its thread; what the body returned before, if it must not run again."""
 
-    async def abegin(self, arguments: dict[str, Any]) -> "Recorded | None":
+    async def abegin(self, arguments: dict[str, Any], tool: BaseTool) -> "Recorded | None":
         """As `begin`, on a loop."""
 
     def end(self, output: Any, error: BaseException | None) -> None:
         """The body is over."""
 
-    def keyed(self) -> AbstractContextManager[None]:
-        """Where `idempotency_key()` names this call."""
+    def inside(self) -> AbstractContextManager[None]:
+        """What the body runs in: `idempotency_key()` names this call, and calls that it makes are counted as its own."""
 
     def scoped(self, config: RunnableConfig) -> RunnableConfig:
         """The config to run the body with."""
@@ -48,11 +48,11 @@ class _Probe(BaseTool):
     def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         body, original = _standing(self)
         given, kwargs = _scoped(body, tool_input, kwargs)
-        if (recorded := body.begin(_visible(original, tool_input))) is not None:
+        if (recorded := body.begin(_visible(original, tool_input), original)) is not None:
             return recorded.output
         output, error = None, None
         try:
-            with body.keyed():
+            with body.inside():
                 output = original.run(given, *args, **kwargs)
         except BaseException as raised:
             error = raised
@@ -64,11 +64,11 @@ class _Probe(BaseTool):
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         body, original = _standing(self)
         given, kwargs = _scoped(body, tool_input, kwargs)
-        if (recorded := await body.abegin(_visible(original, tool_input))) is not None:
+        if (recorded := await body.abegin(_visible(original, tool_input), original)) is not None:
             return recorded.output
         output, error = None, None
         try:
-            with body.keyed():
+            with body.inside():
                 output = await original.arun(given, *args, **kwargs)
         except BaseException as raised:
             error = raised
@@ -98,9 +98,11 @@ def probe(tool: BaseTool, body: Body) -> BaseTool:
 
 
 def original_of(tool: BaseTool) -> BaseTool:
-    """The tool that a probe stands before; any other tool is its own."""
-    found = getattr(tool, "_agent_adapter_original", tool)
-    return found if isinstance(found, BaseTool) else tool
+    """The tool itself, without a probe before it or a wrapping around it."""
+    found: Any = tool
+    for name in ("_agent_adapter_original", "_agent_adapter_wrapped"):
+        found = getattr(found, name, found)
+    return cast("BaseTool", found)
 
 
 class Probes(list[BaseTool]):
@@ -111,11 +113,15 @@ class Probes(list[BaseTool]):
         self._body = body
 
     def __iter__(self) -> Iterator[BaseTool]:
-        return (probe(tool, self._body) for tool in super().__iter__())
+        return (probe(original_of(tool), self._body) for tool in super().__iter__())
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
-        return Probes(found, self._body) if isinstance(index, slice) else probe(found, self._body)
+        return (
+            Probes(found, self._body)
+            if isinstance(index, slice)
+            else probe(original_of(found), self._body)
+        )
 
 
 def _standing(tool: Any) -> tuple[Body, BaseTool]:

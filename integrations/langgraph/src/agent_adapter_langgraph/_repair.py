@@ -6,41 +6,61 @@ from typing import Any
 from langchain_core.messages import AIMessage, ToolMessage
 
 from agent_adapter.exec.checkpoints import CheckpointStore, RunListing
-from agent_adapter.exec.integration import Ledger, Truth
+from agent_adapter.exec.integration import Ledger, NotSealable, Truth
 from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._handoff import answers_in
-from agent_adapter_langgraph._identity import call_digest, message_run, messages_of, stable_hash
+from agent_adapter_langgraph._identity import call_digest, message_run
 from agent_adapter_langgraph._messages import known_types, load
+from agent_adapter_langgraph._visit import messages_of, stable_hash
 
 IN_DOUBT = "The outcome of this call is unknown: it was begun and no result was recorded. It needs a person's decision."
 NEVER = "This call was never started: the run stopped before it. Call the tool again if it is still wanted."
+FINISHED = (
+    "This call finished, and its result cannot be shown here. Do not call the tool again for it."
+)
 PAGE = 500
 
 
 async def repair(core: Core, state: Any, thread_id: str) -> list[Any]:
-    """The messages, with an answer after the model message for every call that has none; every call id is answered once."""
+    """The messages, with exactly one answer after each model message for every call that it makes.
+
+    A call id counts within its own model message: providers use the same one again in a later turn.
+    """
     messages = messages_of(state)
-    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     repaired: list[Any] = []
-    given: set[str] = set()
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            if message.tool_call_id in given:
-                continue
-            given.add(message.tool_call_id)
+    placed: set[int] = set()
+    for n, message in enumerate(messages):
+        if n in placed:
+            continue
         repaired.append(message)
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
-                if call["id"] not in answered and call["id"] not in given:
-                    given.add(str(call["id"]))
-                    repaired.append(await _answer(core, message, call, thread_id))
+                places = _answers_to(str(call["id"]), messages, n)
+                placed.update(places)
+                answer = (
+                    messages[places[0]] if places else await _answer(core, message, call, thread_id)
+                )
+                repaired.append(answer)
     return repaired
+
+
+def _answers_to(call_id: str, messages: list[Any], asked: int) -> list[int]:
+    """Where the answers to a call stand: after the message that asks, and before one that uses its id again."""
+    places: list[int] = []
+    for n, message in enumerate(messages[asked + 1 :], asked + 1):
+        if isinstance(message, ToolMessage) and message.tool_call_id == call_id:
+            places.append(n)
+        elif isinstance(message, AIMessage) and any(
+            call["id"] == call_id for call in message.tool_calls
+        ):
+            break
+    return places
 
 
 async def _answer(core: Core, message: AIMessage, call: Any, thread_id: str) -> ToolMessage:
     run = message_run(thread_id, str(message.id))
     truth = await core.ledger.truth(run, str(call["id"]), call_digest(call["name"], call["args"]))
-    text = IN_DOUBT if truth.in_doubt else NEVER
+    text = FINISHED if truth.outcome is not None else IN_DOUBT if truth.in_doubt else NEVER
     if truth.outcome is not None and (recorded := _recorded(core, truth, call)) is not None:
         return recorded
     return ToolMessage(
@@ -53,10 +73,14 @@ async def _answer(core: Core, message: AIMessage, call: Any, thread_id: str) -> 
 
 
 def _recorded(core: Core, truth: Truth, call: Any) -> ToolMessage | None:
+    """The recorded answer; None for a hand-off, and for one that cannot be built without its tool."""
     if truth.outcome["kind"] == "parent":
         return None
     known = known_types(None, core.types)
-    result = load(truth.outcome, known, tool=call["name"], call_id=call["id"], namespace="")
+    try:
+        result = load(truth.outcome, known, tool=call["name"], call_id=call["id"], namespace="")
+    except NotSealable:
+        return None
     return next((m for m in answers_in(result, "messages") if m.tool_call_id == call["id"]), None)
 
 

@@ -93,7 +93,7 @@ def _body_scopes() -> str | None:
     def ask(_: _State) -> _State:
         seen: list[Any] = []
         for answers in (["own"], []):
-            scope = BodyScope(answers, 0)
+            scope = BodyScope(answers, "self-check")
             with set_config_context(scope.enter(get_config())) as context:
                 try:
                     seen.append(context.run(interrupt, "?"))

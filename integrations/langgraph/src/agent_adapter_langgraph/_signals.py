@@ -17,6 +17,10 @@ class UnstableVisit(AgentAdapterError, GraphBubbleUp):
     """The checkpoint that this step would be resumed from is not stored, so a crash could not be told from a new run."""
 
 
+class Stopped(AgentAdapterError, GraphBubbleUp):
+    """The run has to stop; `__cause__` is the error that says why."""
+
+
 _stopping: dict[type[BaseException], type[BaseException]] = {}
 
 
@@ -35,9 +39,12 @@ def stopping(error: Exception) -> BaseException:
             "__qualname__": kind.__qualname__,
         }
         _stopping[kind] = type(kind.__name__, (kind, GraphBubbleUp), namespace)
-    stopped = _stopping[kind].__new__(_stopping[kind], *error.args)
-    stopped.args = error.args
-    stopped.__dict__.update(error.__dict__)
+    try:
+        stopped = _stopping[kind].__new__(_stopping[kind], *error.args)
+        stopped.args = error.args
+        stopped.__dict__.update(error.__dict__)
+    except Exception:  # noqa: BLE001 - an exception that cannot be copied like this is named instead
+        stopped = Stopped(f"{kind.__name__}: {error}")
     stopped.__cause__ = error
     return stopped
 

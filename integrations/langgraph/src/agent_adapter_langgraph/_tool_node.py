@@ -11,14 +11,18 @@ from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
+from agent_adapter.errors import ToolUsageError
 from agent_adapter.exec.integration import CallId
 from agent_adapter_langgraph._approval import Answers, Parked
 from agent_adapter_langgraph._compat import StockToolNode
-from agent_adapter_langgraph._core import Core, ToolUse
-from agent_adapter_langgraph._drive import Call, Running, in_sync
+from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._handoff import with_siblings
-from agent_adapter_langgraph._identity import Visit, get, messages_of, stable_hash
-from agent_adapter_langgraph._probe import Probes, original_of, probe
+from agent_adapter_langgraph._identity import ToolUse
+from agent_adapter_langgraph._leaving import in_sync
+from agent_adapter_langgraph._probe import Body, Probes, original_of, probe
+from agent_adapter_langgraph._running import Call
+from agent_adapter_langgraph._signals import stops
+from agent_adapter_langgraph._visit import Visit, get, messages_of, stable_hash
 
 
 @dataclass(frozen=True)
@@ -78,19 +82,21 @@ class DurableToolNode(StockToolNode):
         visit = self._core.visit(config)
         calls, _ = super()._parse_input(given)
         messages = messages_of(self._extract_state(given, config), self._messages_key)
-        batch = _Batch(visit, [self._use(call, n) for n, call in enumerate(calls)], messages)
-        protected = [n for n, use in enumerate(batch.uses) if self._core.protects(visit, use)]
-        if protected:
+        batch = _Batch(visit, [self._use(call) for call in calls], messages)
+        protection = [self._core.protection(visit, use) for use in batch.uses]
+        if "recorded" in protection:
             repaired, batch.corrected = _repaired(calls, messages)
-            batch.uses = [self._use(call, n) for n, call in enumerate(repaired)]
+            batch.uses = [self._use(call) for call in repaired]
             seen = messages if batch.corrected is None else [*messages, batch.corrected]
-            batch.calls = {n: self._core.identify(visit, batch.uses[n], seen) for n in protected}
+            batch.calls = {
+                n: self._core.identify(visit, use, seen)
+                for n, use in enumerate(batch.uses)
+                if protection[n] == "recorded"
+            }
         return batch
 
-    def _use(self, call: Mapping[str, Any], position: int) -> ToolUse:
-        return ToolUse(
-            self.tools_by_name.get(call["name"]), call["name"], call["id"], call["args"], position
-        )
+    def _use(self, call: Mapping[str, Any]) -> ToolUse:
+        return ToolUse(self.tools_by_name.get(call["name"]), call["name"], call["id"], call["args"])
 
     def _parse_input(self, input: Any) -> Any:  # noqa: A002 - ToolNode's
         calls, input_type = super()._parse_input(input)
@@ -136,18 +142,31 @@ class DurableToolNode(StockToolNode):
         )
 
     def _driven(self, request: ToolCallRequest) -> Call | None:
-        """The call to drive; None for one that is not protected."""
+        """The call to drive; None for one that is not protected.
+
+        Raises:
+            ToolUsageError: a wrapper made something of the call that cannot be protected any more; nothing ran.
+        """
         batch = _batch.get()
-        if batch is None or batch.answers is None:
+        if batch is None:
             return None
         wanted = request.tool_call
-        for n, call in batch.calls.items():
-            if batch.uses[n].model_id == wanted["id"]:
-                # A wrapper of the user may have changed the arguments: what is run is what is recorded.
-                given = ToolUse(request.tool, wanted["name"], wanted["id"], wanted["args"], n)
-                as_given = self._core.identify(batch.visit, given, batch.messages)
-                name = replace(as_given, run=call.run, key=call.key)
-                return self._core.call(batch.visit, given, name, batch.answers)
+        given = ToolUse(request.tool, wanted["name"], wanted["id"], wanted["args"])
+        place = next(
+            (n for n, use in enumerate(batch.uses) if use.model_id == given.model_id), None
+        )
+        if place in batch.calls:
+            # A wrapper of the user may have changed the arguments: what is run is what is recorded.
+            call = batch.calls[place]
+            as_given = self._core.identify(batch.visit, given, batch.messages)
+            name = replace(as_given, run=call.run, key=call.key, call_id=call.call_id)
+            return self._core.call(batch.visit, given, name, batch.answers or Answers())
+        if self._core.protection(batch.visit, given) == "recorded":
+            with stops():
+                raise ToolUsageError(
+                    f"a wrapper turned a call into one of tool {given.name!r} with id {given.model_id!r}, which the model did "
+                    "not ask for, so it cannot be protected; nothing ran"
+                )
         return None
 
     def _combine_tool_outputs(self, outputs: Any, input_type: Any) -> Any:
@@ -166,7 +185,7 @@ class DurableToolNode(StockToolNode):
         return _with_message(combined, batch.corrected, input_type, key)
 
 
-def probed(request: ToolCallRequest, running: Running) -> ToolCallRequest:
+def probed(request: ToolCallRequest, running: Body) -> ToolCallRequest:
     """The request with a probe for its tool, and for every tool that an edit may choose instead."""
     if request.tool is None:
         return request

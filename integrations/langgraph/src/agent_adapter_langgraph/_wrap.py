@@ -1,7 +1,6 @@
 """Wrapped tools: protected wherever they are invoked inside a graph, in a stock ToolNode, an own node or by hand."""
 
 from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
@@ -9,16 +8,14 @@ from langchain_core.tools import tool as as_tool
 
 from agent_adapter.exec.integration import CallId
 from agent_adapter_langgraph._compat import child_config, injected_names, state_messages
-from agent_adapter_langgraph._core import Core, ToolUse
-from agent_adapter_langgraph._drive import in_sync
-from agent_adapter_langgraph._identity import NodeScope, Visit
+from agent_adapter_langgraph._core import Core
+from agent_adapter_langgraph._identity import ToolUse
+from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._probe import probe
+from agent_adapter_langgraph._visit import Visit
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-
-# The scope of the durable node that is running: its calls are counted by the node, whatever `@task` they are made in.
-node_scope: ContextVar[NodeScope | None] = ContextVar("agent_adapter_node_scope", default=None)
 
 
 class _Wrapped(BaseTool):
@@ -89,7 +86,7 @@ def _identify(
     if isinstance(tool_input, dict):
         arguments = {name: value for name, value in tool_input.items() if name not in hidden}
     use = ToolUse(tool, tool.name, options.get("tool_call_id"), arguments)
-    if not core.protects(visit, use):
+    if core.protection(visit, use) != "recorded":
         return None
     messages = state_messages(config) if use.model_id is not None else []
-    return visit, use, core.identify(visit, use, messages, node_scope.get())
+    return visit, use, core.identify(visit, use, messages)

@@ -5,6 +5,7 @@ from agent_adapter.exec.checkpoints._memory import MemoryCheckpointStore
 from agent_adapter.exec.checkpoints._open import open_store
 from agent_adapter.exec.checkpoints._port import (
     CallClaims,
+    CallLookup,
     CallRecord,
     CallState,
     Checkpoint,
@@ -23,6 +24,7 @@ from agent_adapter.exec.checkpoints._sqlite import SQLiteCheckpointStore
 
 __all__ = [
     "CallClaims",
+    "CallLookup",
     "CallRecord",
     "CallState",
     "Checkpoint",

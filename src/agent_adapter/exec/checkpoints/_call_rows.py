@@ -49,6 +49,17 @@ def calls(connection: sqlite3.Connection, run_id: str, segment: int) -> list[Cal
     return [_record(run_id, key, row) for key, *row in rows]
 
 
+def find(
+    connection: sqlite3.Connection, run_id: str, key: str
+) -> tuple[int, CallRecord | None] | None:
+    """The run's segment and the record under the key; see `CallLookup.find_call`."""
+    row = _row(connection, run_id, key)
+    if row is None:
+        return None
+    check_numbers(run_id, row[1], row[2])
+    return row[2], None if row[3] is None else _record(run_id, key, row[4:])
+
+
 def drop(connection: sqlite3.Connection, run: int) -> None:
     """Nothing, once the run has no call log."""
     connection.execute(
@@ -80,18 +91,23 @@ def _current(
     read: bool = True,
 ) -> tuple[int, int | None, CallRecord | None]:
     """The run's number, the number of the key's record and, if it is to be read, the record."""
-    row = connection.execute(
+    row = _row(connection, run_id, key)
+    if row is not None:
+        check_numbers(run_id, row[1], row[2])
+    checks.check_current(run_id, segment, step, stored=row and (row[1], row[2]))
+    standing = _record(run_id, key, row[4:]) if read and row[3] is not None else None
+    return row[0], row[3], standing
+
+
+def _row(connection: sqlite3.Connection, run_id: str, key: str) -> Any:
+    """The run's numbers and the record under the key, in one row; None for an unknown run."""
+    return connection.execute(
         "SELECT p.run, p.step, p.segment, c.record, r.tool, r.state, r.document, r.id"
         " FROM agent_adapter_checkpoints AS p"
         " LEFT JOIN agent_adapter_calls AS c ON c.run = p.run AND c.key = ?2"
         " LEFT JOIN agent_adapter_records AS r ON r.id = c.record WHERE p.run_id = ?1",
         (run_id, key),
     ).fetchone()
-    if row is not None:
-        check_numbers(run_id, row[1], row[2])
-    checks.check_current(run_id, segment, step, stored=row and (row[1], row[2]))
-    standing = _record(run_id, key, row[4:]) if read and row[3] is not None else None
-    return row[0], row[3], standing
 
 
 def _write(connection: sqlite3.Connection, run: int, record: int | None, call: CallRecord) -> None:

@@ -78,6 +78,17 @@ def check_record(call: object, seen: object = None) -> int:
     return size + (0 if call.document is None else _size("call.document", call.document))
 
 
+def check_key(key: object) -> None:
+    """Nothing, when `key` can name a call.
+
+    Raises:
+        ToolUsageError: it is not a string, is empty, too large or not Unicode.
+    """
+    if not isinstance(key, str) or not key:
+        raise ToolUsageError(f"key must be a str that is not empty, not {key!r}")
+    _size("key", key)
+
+
 def check_limit(limit: object) -> None:
     """Nothing, when `limit` is a number of rows.
 

@@ -126,6 +126,17 @@ class MemoryCheckpointStore:
                 return []
             return [record.model_copy() for record in run.calls.values()]
 
+    async def find_call(self, run_id: str, key: str) -> tuple[int, CallRecord | None] | None:
+        """The run's segment and the record under the key; see `CallLookup.find_call`."""
+        checks.check_run_id(run_id)
+        checks.check_key(key)
+        with self._lock:
+            run = self._runs.get(run_id)
+            if run is None:
+                return None
+            record = run.calls.get(key)
+            return run.head.segment, None if record is None else record.model_copy()
+
     async def list_unfinished(self, *, name: str | None = None, limit: int = 100) -> list[str]:
         """The ids of the runs that are `running`, the one that was saved longest ago first."""
         checks.check_limit(limit)

@@ -173,6 +173,20 @@ class CallClaims(Protocol):
 
 
 @runtime_checkable
+class CallLookup(Protocol):
+    """Finds one call without reading the log around it; a ledger uses it where a store has it."""
+
+    async def find_call(self, run_id: str, key: str) -> tuple[int, CallRecord | None] | None:
+        """The run's current segment and the record under `key` in it, or None; None alone for an unknown run.
+
+        Raises:
+            CheckpointStoreCorrupt: what is stored is unreadable.
+            ToolUsageError: a bad run id or key.
+        """
+        ...
+
+
+@runtime_checkable
 class DurableStore(CheckpointStore, CallClaims, Protocol):
     """Both halves together: what the loop and the bridges need."""
 

@@ -116,6 +116,12 @@ class SQLiteCheckpointStore:
         checks.check_number("segment", segment)
         return await self._read(lambda connection: call_rows.calls(connection, run_id, segment))
 
+    async def find_call(self, run_id: str, key: str) -> tuple[int, CallRecord | None] | None:
+        """The run's segment and the record under the key; see `CallLookup.find_call`."""
+        checks.check_run_id(run_id)
+        checks.check_key(key)
+        return await self._read(lambda connection: call_rows.find(connection, run_id, key))
+
     async def list_unfinished(self, *, name: str | None = None, limit: int = 100) -> list[str]:
         """The ids of the runs that are `running`, the one that was saved longest ago first."""
         checks.check_limit(limit)

@@ -1,0 +1,96 @@
+"""Whose calls are counted together: those of one execution of a task, of a durable node, or of a tool's body."""
+
+import os
+import threading
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from agent_adapter_langgraph._visit import Visit
+
+REMEMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class CallScope:
+    """Whose calls are counted together: those of one execution of a durable node, or of one tool's body.
+
+    Attributes:
+        base: what names the scope, the same when it is entered again.
+        namespace: the checkpoint namespace that it runs in.
+        execution: tells one execution from the next in this process.
+    """
+
+    base: str
+    namespace: str
+    execution: str
+
+    def place(self, visit: Visit) -> str:
+        """Where below the scope the visit is; without the ids of `@task`s, which a retry changes."""
+        below = visit.namespace.removeprefix(self.namespace).lstrip("|")
+        return f"{self.base}|{_without_task_ids(visit, below)}" if below else self.base
+
+
+# Whose calls the present code makes: those of a durable node or of a tool's body; None elsewhere.
+current_scope: ContextVar[CallScope | None] = ContextVar("agent_adapter_call_scope", default=None)
+
+
+@contextmanager
+def scope_of(base: str, namespace: str) -> Iterator[None]:
+    """Where calls are counted together under this name, from one."""
+    token = current_scope.set(CallScope(base, namespace, uuid.uuid4().hex))
+    try:
+        yield
+    finally:
+        current_scope.reset(token)
+
+
+def _without_task_ids(visit: Visit, below: str) -> str:
+    """The namespace below a scope; a `@task` stands on its caller's checkpoint, a graph has checkpoints of its own."""
+    stands_on: Mapping[str, str] = visit.configurable.get("checkpoint_map") or {}
+    walked = visit.namespace.removesuffix(below).rstrip("|")
+    parts = []
+    for part in below.split("|"):
+        caller, walked = walked, f"{walked}|{part}" if walked else part
+        own_graph = walked in stands_on and stands_on[walked] != stands_on.get(caller)
+        parts.append(part if own_graph else part.split(":")[0])
+    return "|".join(part for part in parts if not part.isdigit())
+
+
+class _Occurrences:
+    """How many equal calls each execution of a task has made; starts again when the task is entered again."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[tuple[str, ...], Counter[tuple[str, str]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def next(self, execution: tuple[str, ...], tool: str, digested: str) -> int:
+        """How many equal calls came before; this one is counted."""
+        with self._lock:
+            counts = self._of(execution)
+            occurrence = counts[tool, digested]
+            counts[tool, digested] += 1
+            return occurrence
+
+    def so_far(self, execution: tuple[str, ...], tool: str, digested: str) -> int:
+        """How many equal calls came before; nothing is counted."""
+        with self._lock:
+            return self._of(execution)[tool, digested]
+
+    def _of(self, execution: tuple[str, ...]) -> Counter[tuple[str, str]]:
+        counts = self._counts.setdefault(execution, Counter())
+        self._counts.move_to_end(execution)
+        while len(self._counts) > REMEMBERED:
+            self._counts.popitem(last=False)
+        return counts
+
+    def forget(self) -> None:
+        """Start anew, in a forked child."""
+        self._lock = threading.Lock()
+
+
+occurrences = _Occurrences()
+os.register_at_fork(after_in_child=occurrences.forget)
