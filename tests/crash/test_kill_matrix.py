@@ -22,6 +22,8 @@ SCENARIOS = [
     "reviewed",
     "raising",
     "task",
+    "asking_node",
+    "asking_task",
 ]
 CELLS: list[dict[str, Any]] = [
     {"saver": saver, "durability": durability, "named": durability == "exit"}

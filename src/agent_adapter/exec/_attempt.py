@@ -82,6 +82,7 @@ class Attempt:
         self._bare = bare
         self._entry: Entry | None = None
         self._stored = False
+        self._refused: BaseException | None = None
         # What is stored of this attempt while its body runs.
         self._started_as: Entry | None = None
         self._repeatable = policy.idempotent or policy.read_only
@@ -171,9 +172,28 @@ class Attempt:
         """Store that the body ran and its result could not be stored: a question for a person."""
         await self._replace(self._current.but(state="unrecordable", detail=detail))
 
-    def note_failure(self, error: BaseException) -> None:
-        """Remember that the body raised, before anybody knows whether that becomes an answer."""
+    @property
+    def doubtful(self) -> bool:
+        """Whether the record that this attempt stands on says that the effect may already have happened."""
+        past = self._past
+        if past is None or self._repeatable or past.container or past.ended == "undone":
+            return False
+        return past.state in ("started", "unrecordable") or past.digest != self.call.digest
+
+    def ask_again(self) -> Asked:
+        """The signal that the question which let this attempt in is still open: its body did not run after all."""
+        assert self._past is not None  # noqa: S101 - only a doubtful attempt asks again
+        return Asked(self._ledger.question(self.call, self._past, "dead"))
+
+    def note_failure(self, error: BaseException, *, began: bool = True) -> None:
+        """Remember that the body raised, before anybody knows whether that becomes an answer.
+
+        Args:
+            error: what it raised.
+            began: False when the tool refused its arguments, so that nothing of it ran.
+        """
         if self._entry is not None:
+            self._refused = None if began else error
             self._entry = self._ended("raised", error)
 
     async def fail(self, how: Literal["raised", "cancelled"], error: BaseException) -> None:
@@ -193,7 +213,8 @@ class Attempt:
             await self._replace(self._ended("raised", error).but(ended="undone"))
 
     def _ended(self, how: Literal["raised", "cancelled"], error: BaseException) -> Entry:
-        undone = how == "raised" and isinstance(error, self._policy.did_not_happen)
+        harmless = isinstance(error, self._policy.did_not_happen) or error is self._refused
+        undone = how == "raised" and harmless
         detail = f"{type(error).__name__}: {error}"[:500]
         return self._current.but(ended="undone" if undone else how, detail=detail)
 

@@ -36,9 +36,13 @@ LONGEST_PAUSE_S = 1.0
 
 @dataclass(frozen=True)
 class Replay:
-    """The call is over: `outcome` is what was recorded, or what a person or the probe said became of it."""
+    """The call is over: `outcome` is what was recorded, or what a person or the probe said became of it.
+
+    `call_id` is the id under which it was recorded; a second delivery of a named request has other ids.
+    """
 
     outcome: Any
+    call_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Entering:
     async def _take(self, step: Step, seen: _Seen) -> Replay | Attempt | None:
         match step:
             case Step.REPLAY:
-                return Replay(seen.entry.outcome)
+                return Replay(seen.entry.outcome, seen.entry.call_id)
             case Step.REENTER:
                 return self._attempt(seen.record, _answered(seen))
             case Step.BRANCH:
@@ -178,7 +182,7 @@ class Entering:
         )
         _, standing, mine = await self.ledger.log.claim(self.call, settled, seen.record)
         if mine:
-            return Replay(outcome)
+            return Replay(outcome, self.call.call_id)
         refuse_other_answer(self.call, seen.question.id, outcome, standing)
         return None
 

@@ -163,6 +163,15 @@ class Ledger:
         asked = replace(call, digest=entry.asked["digest"], scope=entry.asked["scope"])
         return self.question(asked, entry, self.owner_of(entry))
 
+    async def dispute(self, call: CallId, detail: str) -> None:
+        """A recorded outcome is of no use to the framework: from now on a person has to say what the call's result is."""
+        found = await self.log.find(call.run, call.key)
+        if found is not None and found[1].state == "done":
+            disputed = found[1].but(
+                state="unrecordable", detail=detail, nonce=new_nonce(), asked=None
+            )
+            await self.log.claim(call, disputed, found[0])
+
     async def outcome(self, call: CallId, *, wait_s: float) -> Any | None:
         """The outcome of a call that another task or worker runs, waited for while somebody is at it.
 

@@ -159,8 +159,8 @@ def _agent(kit: Kit, script: Script, middleware: list[Any]) -> Any:
 def own_node(kit: Kit, script: Script) -> Any:
     """Executor calls, many and one, and a wrapped tool in one node of the user's."""
     executor = Executor(Registry([executor_charge(kit.record)]))
-    (by_hand,) = kit.wrap([charge(kit.record)])
     *many, one, last = [order for turn in script for _, order in turn]
+    (by_hand,) = kit.wrap([TOOLS[script[-1][-1][0]](kit.record)])
 
     async def executed() -> list[tuple[str, str]]:
         at_once = await executor.run_many([_call(order) for order in many])
@@ -186,18 +186,18 @@ def own_node(kit: Kit, script: Script) -> Any:
 
 def tasks(kit: Kit, script: Script) -> Any:
     """`@task`s that call a wrapped tool: two at once, then one more."""
-    (by_hand,) = kit.wrap([charge(kit.record)])
-    *first, last = [order for turn in script for _, order in turn]
+    *first, last = [(name, order) for turn in script for name, order in turn]
+    by_name = {name: kit.wrap([make(kit.record)])[0] for name, make in TOOLS.items()}
 
     @task
-    def pay(order: str) -> tuple[str, str]:
-        result = outcome(by_hand, order)
+    def pay(name: str, order: str) -> tuple[str, str]:
+        result = outcome(by_name[name], order)
         hit(f"task after tool {order}")
         return result
 
     @task
-    async def apay(order: str) -> tuple[str, str]:
-        result = await aoutcome(by_hand, order)
+    async def apay(name: str, order: str) -> tuple[str, str]:
+        result = await aoutcome(by_name[name], order)
         hit(f"task after tool {order}")
         return result
 
@@ -205,17 +205,17 @@ def tasks(kit: Kit, script: Script) -> Any:
 
         @entrypoint(checkpointer=kit.saver)
         async def aflow(_: Any) -> Any:
-            futures = [apay(order) for order in first]
+            futures = [apay(*call) for call in first]
             results = [await future for future in futures]
-            return {"results": [*results, await apay(last)]}
+            return {"results": [*results, await apay(*last)]}
 
         return aflow
 
     @entrypoint(checkpointer=kit.saver)
     def flow(_: Any) -> Any:
-        futures = [pay(order) for order in first]
+        futures = [pay(*call) for call in first]
         results = [future.result() for future in futures]
-        return {"results": [*results, pay(last).result()]}
+        return {"results": [*results, pay(*last).result()]}
 
     return flow
 
@@ -228,9 +228,11 @@ def _start_results() -> Any:
     return {"results": []}
 
 
+TOOLS = {"charge": charge, "ask": ask}
 CHARGES: Script = [[("charge", "a1"), ("charge", "b1"), ("charge", "c1")], [("charge", "d1")]]
 ASKS: Script = [[("ask", "a2"), ("charge", "b2"), ("ask", "c2")], [("charge", "d2")]]
 ASKS_ONE: Script = [[("charge", "a3"), ("ask", "b3")], [("charge", "c3")]]
+ASKS_LAST: Script = [[("charge", "a5"), ("charge", "b5"), ("charge", "c5"), ("ask", "d5")]]
 
 SCENARIOS = {
     "tool_node": Scenario(tool_node, CHARGES),
@@ -247,4 +249,6 @@ SCENARIOS = {
         tool_node, [[("flaky", "a4"), ("charge", "b4")], [("charge", "c4")]], raises="flaky a4"
     ),
     "task": Scenario(tasks, CHARGES, input=_start_results),
+    "asking_node": Scenario(own_node, ASKS_LAST, input=_start_results),
+    "asking_task": Scenario(tasks, ASKS_ONE, input=_start_results),
 }

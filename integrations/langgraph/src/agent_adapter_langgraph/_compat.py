@@ -34,6 +34,7 @@ __all__ = [
     "RESUME_MAP",
     "BodyScope",
     "StockToolNode",
+    "accepts",
     "bare_answer",
     "child_config",
     "glance",
@@ -71,6 +72,15 @@ def _outermost(scratchpad: Any) -> Callable[[bool], Any]:
 def injected_names(tool: BaseTool) -> frozenset[str]:
     """The parameters that ToolNode fills in and the model never sees."""
     return per_tool(tool, _injected_names)
+
+
+def accepts(tool: BaseTool, given: Any, call_id: str | None) -> bool:
+    """Whether the tool's schema accepts this input; the tool itself checks again and says what is wrong."""
+    try:
+        tool._parse_input(dict(given) if isinstance(given, dict) else given, call_id)  # noqa: SLF001 - no public check
+    except Exception:  # noqa: BLE001 - whatever a validator raises, the tool will raise too
+        return False
+    return True
 
 
 def _injected_names(tool: BaseTool) -> frozenset[str]:

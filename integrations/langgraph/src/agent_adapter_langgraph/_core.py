@@ -60,6 +60,7 @@ class Core:
         self.policies = policies
         self.on_fork = on_fork
         self.types = types
+        self.tools: dict[str, BaseTool] = {}
         self.drive = Drive(ledger, _mark if streaming == "mark" else _drop)
 
     def protection(self, visit: Visit, use: ToolUse) -> Literal["recorded", "read_only", "none"]:
@@ -86,8 +87,14 @@ class Core:
                 return message_call(visit, found, use)
             return visit_call(visit, use.name, use.model_id, use.arguments)
 
+    def remember(self, tools: Sequence[BaseTool]) -> None:
+        """Keep in mind what the results of these tools may hold, for when a record is read without its tool."""
+        self.tools.update({tool.name: tool for tool in tools})
+
     def call(self, visit: Visit, use: ToolUse, name: CallId, answers: Answers) -> Call:
         """The use as a call to drive."""
+        if use.tool is not None:
+            self.remember([use.tool])
         return Call(
             id=name,
             policy=self.policies.of(use.name, use.tool),
@@ -97,6 +104,7 @@ class Core:
             answers=answers,
             policy_of=lambda tool: self.policies.of(tool.name, tool),
             finished=_named(f"tool-{stable_hash(name.run, name.key)[:32]}"),
+            storable=_storable(visit.saver),
             on_fork=self.on_fork,
         )
 
@@ -122,13 +130,13 @@ class Guard:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def begin(self, arguments: dict[str, Any], tool: BaseTool) -> Recorded | None:
+    def begin(self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool) -> Recorded | None:
         """Nothing for a read-only tool.
 
         Raises:
             ToolUsageError: something in between chose a tool that is not read-only; nothing ran.
         """
-        del arguments
+        del arguments, fits
         if not self._core.policies.of(tool.name, tool).read_only:
             with stops():
                 raise ToolUsageError(
@@ -137,11 +145,13 @@ class Guard:
                 )
         return None
 
-    async def abegin(self, arguments: dict[str, Any], tool: BaseTool) -> Recorded | None:
+    async def abegin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool
+    ) -> Recorded | None:
         """As `begin`."""
-        return self.begin(arguments, tool)
+        return self.begin(arguments, tool, fits=fits)
 
-    def end(self, output: Any, error: BaseException | None) -> None:
+    def end(self, output: Any, error: BaseException | None, *, began: bool) -> None:
         """Nothing is kept."""
 
     def inside(self) -> AbstractContextManager[None]:
@@ -151,6 +161,17 @@ class Guard:
     def scoped(self, config: RunnableConfig) -> RunnableConfig:
         """The config as it is."""
         return config
+
+
+def _storable(saver: Any) -> Callable[[Any], None]:
+    """Raises for a result that the checkpointer cannot store with the state."""
+    serde = getattr(saver, "serde", None)
+
+    def check(result: Any) -> None:
+        if serde is not None and isinstance(result, ToolMessage | Command | list):
+            serde.dumps_typed(result)
+
+    return check
 
 
 def _drop(_: Call) -> None:

@@ -47,7 +47,11 @@ class Drive:
         while True:
             entered = in_sync(self._enter(call))
             if isinstance(entered, Replay):
-                return self._replay(call, entered)
+                result = self._replay(call, entered)
+                if not (refusal := self._refusal(call, result)):
+                    return result
+                in_sync(self._dispute(call, refusal))
+                continue
             running = self._running(call, entered)
             try:
                 with under_way(call):
@@ -64,7 +68,11 @@ class Drive:
         while True:
             entered = await self._enter(call)
             if isinstance(entered, Replay):
-                return self._replay(call, entered)
+                result = self._replay(call, entered)
+                if not (refusal := self._refusal(call, result)):
+                    return result
+                await self._dispute(call, refusal)
+                continue
             running = self._running(call, entered)
             entered.bind(asyncio.get_running_loop())
             task = asyncio.create_task(self._body(call, running, execute))
@@ -140,15 +148,31 @@ class Drive:
     def _replay(self, call: Call, entered: Replay) -> Any:
         self._announce(call)
         try:
-            result = call.load(entered.outcome)
+            result = call.load(entered.outcome, entered.call_id)
         except NotSealable as error:
             raise stopping(error) from None
         # What a person said has no id yet; what a tool returned got its id before it was recorded.
         return call.finished(result)
 
+    @staticmethod
+    def _refusal(call: Call, result: Any) -> str:
+        """Why the checkpointer cannot store a recorded result: it would fail on every resume; empty when it can."""
+        try:
+            call.storable(result)
+        except Exception as error:  # noqa: BLE001 - whatever the serializer raises, the result is of no use
+            return f"the checkpointer cannot store it: {type(error).__name__}: {error}"[:500]
+        return ""
+
+    async def _dispute(self, call: Call, refusal: str) -> None:
+        with leaving():
+            await self.ledger.dispute(call.id, refusal)
+
     async def _finished(self, call: Call, running: Running, result: Any) -> Any:
         try:
-            with leaving():
+            with leaving(f"it was not run again: {getattr(result, 'content', result)}"):
+                if running.attempt.doubtful and not running.attempt.started:
+                    # An answer made without the tool says nothing about what the tool may have done.
+                    raise running.attempt.ask_again()
                 result = call.finished(result)
                 await self._store(call, running.attempt.finish, running.attempt, result)
             return result

@@ -115,7 +115,12 @@ def named_call(visit: Visit, tool: str, call_id: str, arguments: Any, occurrence
     """A call of a request that the caller named; it survives a fresh thread and a second delivery."""
     digested = call_digest(tool, arguments)
     key = stable_hash(visit.path, digested, str(occurrence))[:32]
-    return _call(visit, _run("named", visit.run_name or ""), key, tool, call_id, arguments)
+    return _call(visit, named_run(visit.run_name or ""), key, tool, call_id, arguments)
+
+
+def named_run(run_name: str) -> str:
+    """The store's run id for the calls of a request that the caller named."""
+    return _run("named", run_name)
 
 
 def message_run(thread: str, message_id: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core import messages as lc_messages
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages.base import TextAccessor
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.errors import ParentCommand
 from langgraph.types import Command, Send
@@ -22,10 +23,19 @@ from agent_adapter_langgraph._compat import per_tool
 Known = Mapping[str, type]
 
 
+def _text_of_a_message(value: Any) -> Any:
+    """`message.text` is a text that can also be called; other classes have no form here."""
+    if type(value) is TextAccessor:
+        return str(value)
+    raise TypeError(type(value))
+
+
 def name_of(kind: type) -> str:
     """The name under which a class stands in a record."""
     return f"{kind.__module__}:{kind.__qualname__}"
 
+
+_TEXTS: dict[str, Any] = {name_of(TextAccessor): TextAccessor}
 
 MESSAGES: Known = {
     name_of(kind): kind
@@ -87,9 +97,9 @@ def _goto(goto: Any, known: Known) -> Any:
 
 def _checked(value: Any, known: Known) -> Any:
     """The encoded value, proven to be readable again with these classes."""
-    encoded = encode(value)
+    encoded = encode(value, encoder=_text_of_a_message)
     if encoded is not value:
-        decode(encoded, known=known)
+        decode(encoded, known=known, decoder=_TEXTS.get)
     return encoded
 
 
@@ -123,7 +133,26 @@ def load(
         case "decided":
             return _decided(outcome, tool, call_id)
         case _:
-            return decode(outcome["value"], known=known)
+            return decode(outcome["value"], known=known, decoder=_TEXTS.get)
+
+
+def readdressed(result: Any, old: str | None, new: str | None) -> Any:
+    """The result with its answers to the call id `old` as answers to `new`."""
+    if not old or not new or old == new:
+        return result
+    if isinstance(result, ToolMessage):
+        return (
+            result.model_copy(update={"tool_call_id": new})
+            if result.tool_call_id == old
+            else result
+        )
+    if isinstance(result, list):
+        return [readdressed(item, old, new) for item in result]
+    if isinstance(result, Command) and isinstance(result.update, dict):
+        return replace(
+            result, update={k: readdressed(v, old, new) for k, v in result.update.items()}
+        )
+    return result
 
 
 def _load_command(outcome: Mapping[str, Any], known: Known) -> Command[Any]:

@@ -123,7 +123,8 @@ class RepairingToolCalls(DurableToolCalls):
 
     async def _repaired(self, request: Any) -> list[Any]:
         with stops():
-            return await repair(self._core, request.messages, self._core.visit(get_config()).thread)
+            visit = self._core.visit(get_config())
+            return await repair(self._core, request.messages, visit.thread, visit.run_name)
 
 
 class DurableReplies(AgentMiddleware[Any, Any, Any]):

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolRuntime
 
-from agent_adapter_langgraph._compat import child_config, injected_names
+from agent_adapter_langgraph._compat import accepts, child_config, injected_names
 
 
 class Recorded(NamedTuple):
@@ -26,14 +26,16 @@ class Recorded(NamedTuple):
 class Body(Protocol):
     """What a probe tells about the body that it stands before."""
 
-    def begin(self, arguments: dict[str, Any], tool: BaseTool) -> "Recorded | None":
+    def begin(self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool) -> "Recorded | None":
         """Told before the body begins, in its thread; what the body returned before, if it must not run again."""
 
-    async def abegin(self, arguments: dict[str, Any], tool: BaseTool) -> "Recorded | None":
+    async def abegin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool
+    ) -> "Recorded | None":
         """As `begin`, on a loop."""
 
-    def end(self, output: Any, error: BaseException | None) -> None:
-        """The body is over."""
+    def end(self, output: Any, error: BaseException | None, *, began: bool) -> None:
+        """The body is over; `began` is False when the tool does not accept its arguments."""
 
     def inside(self) -> AbstractContextManager[None]:
         """What the body runs in: `idempotency_key()` names this call, and calls that it makes are counted as its own."""
@@ -48,7 +50,10 @@ class _Probe(BaseTool):
     def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         body, original = _standing(self)
         given, kwargs = _scoped(body, tool_input, kwargs)
-        if (recorded := body.begin(_visible(original, tool_input), original)) is not None:
+        fits = accepts(original, given, kwargs.get("tool_call_id"))
+        if (
+            recorded := body.begin(_visible(original, tool_input), original, fits=fits)
+        ) is not None:
             return recorded.output
         output, error = None, None
         try:
@@ -58,13 +63,16 @@ class _Probe(BaseTool):
             error = raised
             raise
         finally:
-            body.end(output, error)
+            body.end(output, error, began=fits)
         return output
 
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         body, original = _standing(self)
         given, kwargs = _scoped(body, tool_input, kwargs)
-        if (recorded := await body.abegin(_visible(original, tool_input), original)) is not None:
+        fits = accepts(original, given, kwargs.get("tool_call_id"))
+        if (
+            recorded := await body.abegin(_visible(original, tool_input), original, fits=fits)
+        ) is not None:
             return recorded.output
         output, error = None, None
         try:
@@ -74,7 +82,7 @@ class _Probe(BaseTool):
             error = raised
             raise
         finally:
-            body.end(output, error)
+            body.end(output, error, began=fits)
         return output
 
 

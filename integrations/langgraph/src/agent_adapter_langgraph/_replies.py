@@ -17,6 +17,7 @@ from langgraph.config import get_config
 
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import CallId, decode, digest, encode, reachable_types
+from agent_adapter_langgraph._call_ids import corrected
 from agent_adapter_langgraph._compat import steps_so_far
 from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._identity import as_stored
@@ -301,17 +302,5 @@ def _identify(message: Any, turn: Turn | None, position: int) -> Any:
         return message
     base = uuid.uuid4().hex if turn is None else turn.name
     name = message.id or f"reply-{stable_hash(base, str(position))[:32]}"
-    changes: dict[str, Any] = {} if message.id else {"id": name}
-    if isinstance(message, AIMessage) and message.tool_calls:
-        calls, ids = [], set[str]()
-        for n, call in enumerate(message.tool_calls):
-            known = (
-                call["id"]
-                if call["id"] and call["id"] not in ids
-                else f"call-{stable_hash(name, str(n))[:24]}"
-            )
-            ids.add(known)
-            calls.append({**call, "id": known})
-        if [call["id"] for call in calls] != [call["id"] for call in message.tool_calls]:
-            changes["tool_calls"] = calls
-    return message.model_copy(update=changes) if changes else message
+    named = message if message.id else message.model_copy(update={"id": name})
+    return corrected(named, name) if isinstance(named, AIMessage) else named

@@ -18,7 +18,7 @@ from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._compat import BodyScope
 from agent_adapter_langgraph._identity import as_stored
 from agent_adapter_langgraph._leaving import in_background, in_sync, leaving
-from agent_adapter_langgraph._messages import MESSAGES, Known, load
+from agent_adapter_langgraph._messages import MESSAGES, Known, load, readdressed
 from agent_adapter_langgraph._probe import Recorded
 from agent_adapter_langgraph._scope import scope_of
 
@@ -36,6 +36,7 @@ class Call:
         answers: what people said to the open questions of the task.
         policy_of: the policy of any other tool that something in between may choose.
         finished: what is done with a result before it is recorded, such as giving it an id.
+        storable: raises when the framework cannot store the result.
         on_fork: what a finished call of another visit means.
     """
 
@@ -47,13 +48,20 @@ class Call:
     answers: Answers
     policy_of: Callable[[BaseTool], ToolPolicy]
     finished: Callable[[Any], Any] = lambda result: result
+    storable: Callable[[Any], None] = lambda result: None
     on_fork: Literal["replay", "rerun", "ask"] = "replay"
 
-    def load(self, outcome: Any) -> Any:
-        """The recorded outcome as the call's result; raises what the tool raised to hand off, see `_messages.load`."""
-        return load(
+    def load(self, outcome: Any, call_id: str | None = None) -> Any:
+        """The recorded outcome as the call's result; raises what the tool raised to hand off, see `_messages.load`.
+
+        Args:
+            outcome: what was recorded.
+            call_id: the id under which it was recorded; the result answers this call's own.
+        """
+        loaded = load(
             outcome, self.known, tool=self.id.tool, call_id=self.model_id, namespace=self.namespace
         )
+        return readdressed(loaded, call_id, self.model_id)
 
 
 # The calls that the present code is inside of.
@@ -69,6 +77,9 @@ def under_way(call: Call) -> Iterator[None]:
         yield
     finally:
         calls_under_way.reset(token)
+
+
+NO_LONGER_FITS = "the tool no longer accepts these arguments, so it was not run again"
 
 
 class Running:
@@ -96,18 +107,20 @@ class Running:
             self._given = attempt.arguments
             self.completed = Recorded(call.load(attempt.body_output))
 
-    def begin(self, arguments: dict[str, Any], tool: BaseTool) -> Recorded | None:
-        return in_sync(self.abegin(arguments, tool))
+    def begin(self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool) -> Recorded | None:
+        return in_sync(self.abegin(arguments, tool, fits=fits))
 
-    async def abegin(self, arguments: dict[str, Any], tool: BaseTool) -> Recorded | None:
+    async def abegin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool
+    ) -> Recorded | None:
         try:
-            with leaving():
-                return await self._begin(encode(as_stored(arguments)), tool)
+            with leaving("" if fits else NO_LONGER_FITS):
+                return await self._begin(encode(as_stored(arguments)), tool, fits=fits)
         except GraphBubbleUp as refused:
             self.refused = refused
             raise
 
-    async def _begin(self, given: Any, tool: BaseTool) -> Recorded | None:
+    async def _begin(self, given: Any, tool: BaseTool, *, fits: bool) -> Recorded | None:
         if tool.name != self._call.id.tool:
             # Something in between chose another tool: what it may do counts, not what was asked for.
             self.attempt.tighten(self._call.policy_of(tool))
@@ -118,17 +131,19 @@ class Running:
                     "with other arguments: that is a call of its own. Declare the tool idempotent, or make it a call"
                 )
             return self.completed
+        if not fits and self.attempt.doubtful:
+            raise self.attempt.ask_again()
         await self.attempt.start(given)
         self._given, self.completed = given, None
         with self._lock:
             self._bodies += 1
         return None
 
-    def end(self, output: Any, error: BaseException | None) -> None:
+    def end(self, output: Any, error: BaseException | None, *, began: bool) -> None:
         if error is None:
             self.completed = Recorded(output)
         elif isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
-            self.attempt.note_failure(error)
+            self.attempt.note_failure(error, began=began)
         with self._lock:
             self._bodies -= 1
             last = self._last if self._bodies == 0 else None

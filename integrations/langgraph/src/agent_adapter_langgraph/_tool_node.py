@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from agent_adapter.errors import ToolUsageError
 from agent_adapter.exec.integration import CallId
 from agent_adapter_langgraph._approval import Answers, Parked
+from agent_adapter_langgraph._call_ids import corrected, with_call_ids
 from agent_adapter_langgraph._compat import StockToolNode
 from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._handoff import with_siblings
@@ -22,7 +23,7 @@ from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._probe import Body, Probes, original_of, probe
 from agent_adapter_langgraph._running import Call
 from agent_adapter_langgraph._signals import stops
-from agent_adapter_langgraph._visit import Visit, get, messages_of, stable_hash
+from agent_adapter_langgraph._visit import Visit, get, messages_of
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class DurableToolNode(StockToolNode):
     def __init__(self, tools: Sequence[Any], *, core: Core, **options: Any) -> None:
         self._core = core
         super().__init__([_unwrapped(tool) for tool in tools], **options)
+        core.remember(list(self.tools_by_name.values()))
 
     def _func(self, input: Any, config: RunnableConfig, runtime: Runtime) -> Any:  # noqa: A002 - ToolNode's
         batch = self._gather(input, config)
@@ -218,22 +220,14 @@ def _raise_first(errors: Sequence[Exception], batch: _Batch | None) -> None:
 
 def _repaired(
     calls: Sequence[Mapping[str, Any]], messages: Sequence[Any]
-) -> tuple[list[dict[str, Any]], AIMessage | None]:
+) -> tuple[list[Any], AIMessage | None]:
     """The calls with an id each, and the model's message with those ids when it had to be changed."""
-    ids = [call["id"] for call in calls]
-    if None not in ids and "" not in ids and len(set(ids)) == len(ids):
-        return [dict(call) for call in calls], None
     message = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
-    repaired: list[dict[str, Any]] = []
-    for position, call in enumerate(calls):
-        taken = {other["id"] for other in repaired}
-        name = call["id"]
-        if not name or name in taken:
-            name = f"call-{stable_hash(str(get(message, 'id')), str(position))[:24]}"
-        repaired.append({**call, "id": name})
+    base = str(get(message, "id"))
     if message is None or len(message.tool_calls) != len(calls):
-        return repaired, None
-    return repaired, message.model_copy(update={"tool_calls": repaired})
+        return with_call_ids(calls, base), None
+    changed = corrected(message, base)
+    return list(changed.tool_calls), None if changed is message else changed
 
 
 def _turn(batch: _Batch) -> AIMessage | None:

@@ -56,6 +56,7 @@ def wrap(tools: Sequence[Any], core: Core) -> list[BaseTool]:
 
 def _wrapped(original: BaseTool, core: Core) -> BaseTool:
     original = getattr(original, "_agent_adapter_wrapped", original)
+    core.remember([original])
     kind = type(original)
     if kind not in _classes:
         _classes[kind] = type(
