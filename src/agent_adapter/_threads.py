@@ -91,4 +91,5 @@ class _Worker:
 
 # Appending, popping and removing are atomic; the last one in is the first one out, so that spare threads end.
 _idle: list[_Worker] = []
-os.register_at_fork(after_in_child=_idle.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)

@@ -183,4 +183,5 @@ def _reset_after_fork() -> None:
 _starting = threading.Lock()
 _left_behind: list[asyncio.AbstractEventLoop | None] = []
 _shared = LoopRunner()
-os.register_at_fork(after_in_child=_reset_after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -139,9 +139,9 @@ RULES = [
         only(Step.ASK),
     ),
     Rule(
-        "on a fork, do not run keeps the result that is there",
+        "on a fork, do not run is recorded",
         lambda c: c.fork == "ask" and c.answered == "do_not_run",
-        only(Step.REPLAY),
+        only(Step.SETTLE),
     ),
     Rule(
         "what happened on a fork is recorded",

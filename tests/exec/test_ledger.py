@@ -131,7 +131,6 @@ async def test_an_attempt_ends_with_its_loop(fleet, call):
     assert await fleet.run("a", call) == {"receipt": 1}
 
 
-@pytest.mark.xfail(strict=True, reason="a flight that is replaced wakes nobody")
 async def test_who_waits_for_an_attempt_whose_loop_ends_goes_on_with_the_next(fleet, call):
     gone = asyncio.new_event_loop()
     (await fleet["a"].enter(call, policy=CAREFUL)).bind(gone)

@@ -177,7 +177,6 @@ async def test_a_late_failure_does_not_keep_the_run_from_being_finished(fleet, c
     assert await fleet["c"].finished(call.run)
 
 
-@pytest.mark.xfail(strict=True, reason="the second keeps its own result, and the record another")
 async def test_two_workers_at_a_repeatable_call_get_one_outcome(fleet, call):
     let_go = await fleet.hold("b", call, policy=IDEMPOTENT)
     assert await fleet.run("c", call, policy=IDEMPOTENT) == {"receipt": 2}
@@ -228,7 +227,6 @@ async def test_a_worker_whose_run_was_deleted_writes_nothing_into_its_next_life(
     assert list(await fleet.records(call)) == ["k1"]
 
 
-@pytest.mark.xfail(strict=True, reason="without a start of its own it opens the run once more")
 async def test_a_repeatable_call_whose_run_was_deleted_writes_nothing(fleet, call):
     await fleet.run("a", replace(call, key="k0"))
     attempt = await fleet.begin("a", call, policy=IDEMPOTENT)
@@ -249,7 +247,7 @@ async def test_a_ledger_that_remembers_a_deleted_run_goes_on_in_its_next_life(fl
 @pytest.mark.parametrize(
     "wrong",
     [
-        pytest.param("broken", marks=pytest.mark.xfail(strict=True, reason="the start stays")),
+        "broken",
         "surrogate",
     ],
 )

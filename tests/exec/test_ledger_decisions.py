@@ -90,14 +90,12 @@ async def test_a_decision_about_changed_arguments_fits_these_arguments_only(flee
     assert len(fleet.ran) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="it is made from the new arguments")
 async def test_a_question_about_changed_arguments_names_the_key_that_the_service_knows(fleet, call):
     attempt = await fleet.die("a", call)
     question = await fleet.ask("b", replace(call, digest="d2"))
     assert question.idempotency_key == attempt.idempotency_key
 
 
-@pytest.mark.xfail(strict=True, reason="the question shows the new tool with the old arguments")
 async def test_a_question_about_another_tool_in_the_same_place_names_the_one_that_ran(fleet, call):
     await fleet.die("a", call)
     question = await fleet.ask("b", replace(call, tool="refund", digest="d2"))

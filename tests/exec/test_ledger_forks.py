@@ -62,7 +62,6 @@ async def test_do_not_run_keeps_the_result_on_a_fork(fleet, call, fork):
     assert len(fleet.ran) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="the decision is not recorded: the next visit asks again")
 async def test_do_not_run_on_a_fork_is_decided_for_ever(fleet, call, fork):
     await fleet.run("a", call, on_fork="ask")
     question = await fleet.ask("b", fork, on_fork="ask")
@@ -81,7 +80,6 @@ async def test_what_happened_on_a_fork_is_its_outcome(fleet, call, fork):
     assert len(fleet.ran) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="it is written over the record of the other branch")
 async def test_what_happened_on_a_fork_leaves_the_other_branch_alone(fleet, call, fork):
     await fleet.run("a", call, on_fork="ask")
     question = await fleet.ask("b", fork, on_fork="ask")
@@ -96,7 +94,6 @@ async def test_a_bare_answer_decides_nothing_on_a_fork(fleet, call, fork):
     assert len(fleet.ran) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="the first answer is not kept with the record of the fork")
 @pytest.mark.parametrize("second", [Happened("paid"), DoNotRun()], ids=repr)
 async def test_a_different_second_answer_on_a_fork_is_refused(fleet, call, fork, second):
     await fleet.run("a", call, on_fork="ask")
@@ -134,7 +131,6 @@ async def test_a_death_on_a_branch_is_a_doubt_about_that_branch(fleet, call, for
     assert await fleet.run("b", call, on_fork="rerun") == {"receipt": 1}
 
 
-@pytest.mark.xfail(strict=True, reason="it is looked for under the other branch's key")
 async def test_the_open_question_of_a_branch_is_found(fleet, call, fork):
     await fleet.run("a", call)
     await fleet.die("a", fork, on_fork="rerun")

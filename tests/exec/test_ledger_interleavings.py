@@ -243,7 +243,6 @@ async def test_no_effect_is_repeated_unasked_whatever_is_believed_of_the_others(
     assert total["reruns"] > 20
 
 
-@pytest.mark.xfail(strict=True, reason="the probe's word outlives what it is about")
 async def test_no_effect_is_repeated_on_the_word_of_a_probe():
     for seed in range(1000, 1200):
         world = await play(seed, probe=True, seat=Finding)

@@ -139,7 +139,6 @@ async def test_the_probe_sees_the_arguments_that_were_really_used(fleet, call):
     assert service.asked == [({"amount": 4, "to": ("x", b"y")}, attempt.idempotency_key)]
 
 
-@pytest.mark.xfail(strict=True, reason="the probe's word outlives the record that it is about")
 async def test_the_word_about_an_earlier_attempt_proves_nothing_about_this_one(fleet, call):
     """Two workers probe the same doubt; while one still waits for its word, the other runs the call and dies."""
     asked, heard = asyncio.Event(), asyncio.Event()
@@ -162,7 +161,6 @@ async def test_the_word_about_an_earlier_attempt_proves_nothing_about_this_one(f
     assert len(words) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="the probe's word outlives what was known of the worker")
 async def test_the_word_given_while_a_worker_may_live_proves_nothing_once_it_is_dead(fleet, call):
     """The worker takes effect after the service was asked, and dies before the word is heard."""
     asked, heard = asyncio.Event(), asyncio.Event()
@@ -191,7 +189,7 @@ async def test_the_word_given_while_a_worker_may_live_proves_nothing_once_it_is_
 @pytest.mark.parametrize(
     "flavour",
     [
-        pytest.param("sync", marks=pytest.mark.xfail(strict=True, reason="it waits for ever")),
+        "sync",
         "coroutine",
     ],
 )
@@ -207,7 +205,6 @@ class Order(BaseModel):
     amount: int
 
 
-@pytest.mark.xfail(strict=True, reason="NotSealable escapes on every visit")
 async def test_arguments_that_cannot_be_made_again_leave_it_to_a_person(fleet, call):
     service = Service(Happened("paid"))
     attempt = await fleet["a"].enter(call, policy=ToolPolicy())
@@ -218,7 +215,6 @@ async def test_arguments_that_cannot_be_made_again_leave_it_to_a_person(fleet, c
     assert service.asked == []
 
 
-@pytest.mark.xfail(strict=True, reason="NotSealable escapes on every visit")
 async def test_a_result_that_cannot_be_stored_leaves_it_to_a_person(fleet, call):
     await fleet.die("a", call)
     question = await fleet.ask("b", call, policy=probed(Service(Happened(object()))))

@@ -174,9 +174,6 @@ def test_one_malformed_answer_among_several_decides_none(value):
     assert read_answers({"call_1": YES, "call_2": value}, questions) == {}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the accept button of the inbox sends the action request along"
-)
 @pytest.mark.parametrize(
     "wrapped", [lambda value: value, lambda value: [value]], ids=["alone", "in a list"]
 )

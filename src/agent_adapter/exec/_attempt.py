@@ -33,18 +33,25 @@ class ClaimLost(Exception):
     """Somebody else claimed the call first; look at it again."""
 
 
-def refuse_other_answer(call: CallId, question: str, answer: Any, standing: Entry) -> None:
+def refuse_other_answer(call: CallId, decision: Any, standing: Entry) -> None:
     """Raise when the standing record used another answer to the same question.
 
     Raises:
         ApprovalConflict: it did.
     """
     used = standing.decision
-    if used and used["question"] == question and used["answer"] != answer:
+    if used and used["question"] == decision["question"] and used != decision:
         raise ApprovalConflict(
-            f"call {call.call_id!r} of tool {call.tool!r}: question {question} was already answered differently; "
-            "the first answer stands and nothing ran for this one"
+            f"call {call.call_id!r} of tool {call.tool!r}: question {decision['question']} was already answered "
+            "differently; the first answer stands and nothing ran for this one"
         )
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed
+        return "(its message cannot be rendered)"
 
 
 def new_nonce() -> str:
@@ -71,6 +78,7 @@ class Attempt:
         bare: str = "",
         seen: CallRecord | None = None,
         past: Entry | None = None,
+        decision: Any = None,
     ) -> None:
         self.call = call
         self.started = False
@@ -79,6 +87,10 @@ class Attempt:
         self._policy = policy
         self._seen = seen
         self._past = past
+        # A decision that lets the attempt in without a record of its own to stand on.
+        self._decision = decision
+        # The run's life that the call was looked for in; it must not be written into another.
+        self._segment = ledger.log.segment(call.run)
         self._bare = bare
         self._entry: Entry | None = None
         self._stored = False
@@ -111,7 +123,8 @@ class Attempt:
     @property
     def answered(self) -> bool:
         """Whether this attempt brings the body an answer that no earlier one had."""
-        return bool(self.answers) and self._past is not None and self._past.decision is not None
+        decision: Any = self._past.decision if self._past else None
+        return decision is not None and decision["kind"] == "answer"
 
     @property
     def body_output(self) -> Any:
@@ -150,12 +163,12 @@ class Attempt:
         await self._claim(entry)
 
     async def _claim(self, entry: Entry) -> None:
-        record, standing, mine = await self._ledger.log.claim(self.call, entry, self._seen)
+        record, standing, mine = await self._ledger.log.claim(
+            self.call, entry, self._seen, life=self._segment
+        )
         if not mine:
             if entry.decision:
-                refuse_other_answer(
-                    self.call, entry.decision["question"], entry.decision["answer"], standing
-                )
+                refuse_other_answer(self.call, entry.decision, standing)
             raise ClaimLost
         self._seen, self._entry, self.started, self._stored = record, entry, True, True
         self._started_as = entry
@@ -215,7 +228,7 @@ class Attempt:
     def _ended(self, how: Literal["raised", "cancelled"], error: BaseException) -> Entry:
         harmless = isinstance(error, self._policy.did_not_happen) or error is self._refused
         undone = how == "raised" and harmless
-        detail = f"{type(error).__name__}: {error}"[:500]
+        detail = f"{type(error).__name__}: {_text(error)}"[:500]
         return self._current.but(ended="undone" if undone else how, detail=detail)
 
     async def pause(self, payload: Any, schema: Any) -> Question:
@@ -259,7 +272,7 @@ class Attempt:
             arguments=arguments,
             attempt=before.attempt + 1 if before else 1,
             answers=before.answers if before else [],
-            decision=before.decision if before else None,
+            decision=before.decision if before else self._decision,
             payload=before.payload if before else None,
             schema=before.schema if before else None,
         )
@@ -278,7 +291,9 @@ class Attempt:
 
     async def _replace(self, entry: Entry) -> None:
         while True:
-            record, standing, mine = await self._ledger.log.claim(self.call, entry, self._seen)
+            record, standing, mine = await self._ledger.log.claim(
+                self.call, entry, self._seen, life=self._segment
+            )
             if mine:
                 self._seen, self._entry = record, entry
                 return
@@ -287,7 +302,7 @@ class Attempt:
                 self._seen = record
             elif self._repeatable and self._seen is None and standing.state == "done":
                 # Another worker was faster with a call that may run twice: its outcome counts.
-                return
+                raise ClaimLost
             else:
                 break
         await self._ledger.keep_late(self.call, entry)

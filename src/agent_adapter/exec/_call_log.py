@@ -83,16 +83,24 @@ class CallLog:
         return record, from_record(await self.ring(), run, segment, record)
 
     async def claim(
-        self, call: CallId, entry: Entry, seen: CallRecord | None
+        self, call: CallId, entry: Entry, seen: CallRecord | None, *, life: int | None = None
     ) -> tuple[CallRecord, Entry, bool]:
         """Replace exactly `seen` by the entry. Returns the record that stands, its entry, and whether it is this one.
 
+        Args:
+            call: whose record it is.
+            entry: what it is to say.
+            seen: what it says now, None when there is none.
+            life: the run's segment when the call was looked for, None when there was no run.
+
         Raises:
-            CheckpointConflict: the run was deleted since `seen` was read.
+            CheckpointConflict: the run was deleted meanwhile.
         """
         ring = await self.ring()
         # An unknown run is most often new: it is made without asking first, and a conflict says when that was wrong.
         segment = self._segments.get(call.run) if seen is None else await self._segment(call.run)
+        if life is not None:
+            segment = life
         while True:
             try:
                 if segment is None:
@@ -101,7 +109,7 @@ class CallLog:
                 standing = await self._claims.claim_call(call.run, segment, record, seen)
             except CheckpointConflict:
                 fresh = await self._segment(call.run, fresh=True)
-                if fresh == segment or seen is not None:
+                if fresh == segment or seen is not None or life is not None:
                     raise
                 segment = fresh
                 continue
@@ -135,6 +143,10 @@ class CallLog:
         if claimed == record:
             return record, entry, True
         return claimed, from_record(ring, call.run, segment, claimed), False
+
+    def segment(self, run: str) -> int | None:
+        """The run's segment as it was last seen, None for a run that was not there."""
+        return self._segments.get(run)
 
     async def _segment(self, run: str, *, fresh: bool = False) -> int | None:
         if not fresh and (segment := self._segments.get(run)) is not None:

@@ -20,7 +20,7 @@ class Step(StrEnum):
     REENTER = "reenter"  # claim it over exactly the record that was read, then run the body
     BRANCH = "branch"  # run it on this branch too: claim it as the first there, beside the other branch's record
     REPLAY = "replay"  # answer from the record
-    SETTLE = "settle"  # a person or the probe said what happened: record that, run nothing
+    SETTLE = "settle"  # a person or the probe said what happened: record that (on a fork, for this branch), run nothing
     PROBE = "probe"  # ask the tool's own `reconcile`
     ASK = "ask"  # only a person can say; park
     WAIT = "wait"  # another worker may be running it: look again a little later
@@ -95,8 +95,7 @@ def _recorded(facts: Facts, rules: Rules) -> Step:
         return Step.REPLAY
     if rules.on_fork == "rerun" or facts.answered == "rerun":
         return Step.BRANCH
-    # "Do not run it again" on a fork keeps the result that is there.
-    return {"do_not_run": Step.REPLAY, "happened": Step.SETTLE}.get(facts.answered or "", Step.ASK)
+    return Step.SETTLE if facts.answered in ("happened", "do_not_run") else Step.ASK
 
 
 def _doubtful(facts: Facts, rules: Rules) -> Step:

@@ -3,14 +3,16 @@
 import asyncio
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_adapter._canonical import decode, encode
+from agent_adapter._threads import run_in_thread
 from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._attempt import Asked, Attempt, new_nonce, refuse_other_answer
-from agent_adapter.exec._decide import Facts, Rules, Step, next_step
-from agent_adapter.exec._entries import CallId, Entry, branch_key, idempotency_key
+from agent_adapter.exec._decide import Facts, Owner, Rules, Step, next_step
+from agent_adapter.exec._entries import CallId, Entry, branch_key
 from agent_adapter.exec._flights import Flight
 from agent_adapter.exec._questions import (
     Answer,
@@ -42,7 +44,7 @@ class Replay:
     """
 
     outcome: Any
-    call_id: str = ""
+    call_id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class _Seen:
 
     record: CallRecord
     entry: Entry
+    owner: Owner
     question: Question
     decision: Decision | None
 
@@ -68,6 +71,8 @@ class Entering:
     bare: str
     give_up: float
     probed: Any = None
+    # What the probe's word is about: it says nothing of another attempt, nor once the owner's state has changed.
+    probed_about: tuple[str, str] | None = None
     pause_s: float = FIRST_PAUSE_S
 
     async def end(self) -> Replay | Attempt:
@@ -82,8 +87,10 @@ class Entering:
             return self._attempt(None, None)
         record, entry = found
         owner = self.ledger.owner_of(entry)
-        question = self.ledger.question(self.call, entry, owner)
-        seen = _Seen(record, entry, question, self.answers.get(question.id))
+        question = self.ledger.question(self.call, entry, owner, tool=record.tool)
+        seen = _Seen(record, entry, owner, question, self.answers.get(question.id))
+        if self.probed_about != (entry.nonce, owner):
+            self.probed = None
         facts = Facts(
             state=entry.state,
             same=entry.digest == self.call.digest,
@@ -114,8 +121,15 @@ class Entering:
                 return self._attempt(seen.record, _answered(seen))
             case Step.BRANCH:
                 return await self._branch(seen)
+            case Step.SETTLE if (
+                seen.entry.state == "done" and seen.entry.digest == self.call.digest
+            ):
+                return await self._branch(seen)
             case Step.SETTLE:
-                return await self._settle(seen)
+                said = (
+                    seen.decision if isinstance(seen.decision, Happened | DoNotRun) else self.probed
+                )
+                return await self._settle(seen, said, seen.record)
             case _:
                 await self._hold(step, seen)
                 return None
@@ -123,9 +137,8 @@ class Entering:
     async def _hold(self, step: Step, seen: _Seen) -> None:
         """Do what has to come before the next look; or raise, where no look will help."""
         if step is Step.PROBE:
-            self.probed = await _probe(
-                self.policy, seen.entry, idempotency_key(self.call, seen.entry.seed)
-            )
+            self.probed = await _probe(self.policy, seen.entry, seen.question.idempotency_key)
+            self.probed_about = (seen.entry.nonce, seen.owner)
         elif step is Step.WAIT:
             await asyncio.sleep(self.pause_s)
             self.pause_s = min(self.pause_s * 2, LONGEST_PAUSE_S)
@@ -138,18 +151,44 @@ class Entering:
         elif seen.question.asked_with is not None or await self._park(seen):
             raise Asked(seen.question)
 
-    def _attempt(self, seen: CallRecord | None, past: Entry | None) -> Attempt:
+    def _attempt(
+        self, seen: CallRecord | None, past: Entry | None, decision: Any = None
+    ) -> Attempt:
         return Attempt(
-            self.ledger, self.call, self.flight, self.policy, bare=self.bare, seen=seen, past=past
+            self.ledger,
+            self.call,
+            self.flight,
+            self.policy,
+            bare=self.bare,
+            seen=seen,
+            past=past,
+            decision=decision,
         )
 
-    async def _branch(self, seen: _Seen) -> Attempt:
-        """The right to run the call once more on this branch; the other branch's record stays."""
+    async def _branch(self, seen: _Seen) -> Replay | Attempt | None:
+        """What was decided for this branch, under a key of its own; the other branch's record stays."""
         if seen.entry.asked is not None:
-            # The question is answered; the record of the other branch asks nothing any more.
+            # Answered: the other branch's record asks nothing any more.
             await self.ledger.log.claim(self.call, seen.entry.but(asked=None), seen.record)
         self.call = replace(self.call, key=branch_key(self.call))
-        return self._attempt(None, None)
+        match seen.decision:
+            case Happened(value):
+                return await self._settle(seen, Happened(value), None)
+            case DoNotRun():
+                return await self._keep(seen)
+            case _:
+                return self._attempt(None, None, _decision(seen) if seen.decision else None)
+
+    async def _keep(self, seen: _Seen) -> Replay | None:
+        """The other branch's outcome, recorded as this branch's too: nothing is run again here."""
+        kept = self.ledger.fresh(
+            self.call, state="done", outcome=seen.entry.outcome, decision=_decision(seen)
+        )
+        _, standing, mine = await self.ledger.log.claim(self.call, kept, None)
+        if not mine:
+            refuse_other_answer(self.call, kept.decision, standing)
+            return None
+        return Replay(seen.entry.outcome, seen.entry.call_id)
 
     async def _park(self, seen: _Seen) -> bool:
         """Store that the question is asked; False when the record changed meanwhile and has to be read again."""
@@ -164,9 +203,10 @@ class Entering:
         )
         return mine
 
-    async def _settle(self, seen: _Seen) -> Replay | None:
-        """What was decided, recorded as the outcome; None when the record changed meanwhile."""
-        said = seen.decision if isinstance(seen.decision, Happened | DoNotRun) else self.probed
+    async def _settle(
+        self, seen: _Seen, said: Happened | DoNotRun, over: CallRecord | None
+    ) -> Replay | None:
+        """What was said, recorded over this record as the outcome; None when the record changed meanwhile."""
         happened = isinstance(said, Happened)
         value = encode(said.value) if isinstance(said, Happened) else said.reason
         outcome = {"kind": "decided", "happened": happened, "value": value}
@@ -175,27 +215,38 @@ class Entering:
             digest=self.call.digest,
             scope=self.call.scope,
             outcome=outcome,
-            decision={"question": seen.question.id, "answer": outcome},
+            decision={"question": seen.question.id, "kind": "settled", "answer": outcome},
             nonce=new_nonce(),
             asked=None,
             container=False,
         )
-        _, standing, mine = await self.ledger.log.claim(self.call, settled, seen.record)
+        _, standing, mine = await self.ledger.log.claim(self.call, settled, over)
         if mine:
             return Replay(outcome, self.call.call_id)
-        refuse_other_answer(self.call, seen.question.id, outcome, standing)
+        refuse_other_answer(self.call, settled.decision, standing)
         return None
+
+
+def _decision(seen: _Seen) -> dict[str, Any]:
+    """The decision as it is stored with the record that uses it up."""
+    match seen.decision:
+        case Answer(value):
+            return {"question": seen.question.id, "kind": "answer", "answer": encode(value)}
+        case DoNotRun(reason):
+            return {"question": seen.question.id, "kind": "do_not_run", "answer": reason}
+        case _:
+            return {"question": seen.question.id, "kind": "rerun", "answer": None}
 
 
 def _answered(seen: _Seen) -> Entry:
     """The entry as the next attempt finds it: with the decision that lets it in, and the answer its body waits for."""
     match seen.decision:
         case Answer(value):
-            plain = encode(value)
-            decision = {"question": seen.question.id, "answer": plain}
-            return seen.entry.but(answers=[*seen.entry.answers, plain], decision=decision)
+            return seen.entry.but(
+                answers=[*seen.entry.answers, encode(value)], decision=_decision(seen)
+            )
         case Rerun():
-            return seen.entry.but(decision={"question": seen.question.id, "answer": "rerun"})
+            return seen.entry.but(decision=_decision(seen))
         case _:
             return seen.entry.but(decision=None)
 
@@ -213,13 +264,21 @@ def _word(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | Non
 
 
 async def _probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
-    """What the tool's `reconcile` says of this attempt; its failure says nothing."""
+    """What the tool's `reconcile` says of this attempt.
+
+    Its failure says nothing, nor does a value that cannot be stored; it is not asked about arguments that cannot be
+    made again here.
+    """
     reconcile: Any = policy.reconcile
-    arguments = decode(entry.arguments)
     try:
+        arguments = decode(entry.arguments)
         if inspect.iscoroutinefunction(reconcile):
-            return await reconcile(arguments, key) or Unknown()
-        said = await asyncio.to_thread(reconcile, arguments, key)
-        return (await said if inspect.isawaitable(said) else said) or Unknown()
+            said = await reconcile(arguments, key)
+        else:
+            said = await run_in_thread(partial(reconcile, arguments, key))
+            said = await said if inspect.isawaitable(said) else said
+        if isinstance(said, Happened):
+            encode(said.value)
     except Exception:  # noqa: BLE001 - a probe that fails cannot tell; a person is asked instead
         return Unknown()
+    return said or Unknown()

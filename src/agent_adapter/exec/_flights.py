@@ -55,6 +55,8 @@ def take_off(key: FlightKey) -> Flight | Future[None]:
         other = _flying.get(key)
         if other is not None and not (other.loop is not None and other.loop.is_closed()):
             return other._landed  # noqa: SLF001 - one module
+        if other is not None:
+            other._landed.set_result(None)  # noqa: SLF001 - whoever still waits for it looks again
         flight = _flying[key] = Flight(key)
         return flight
 
@@ -66,4 +68,5 @@ def _forget_after_fork() -> None:
     _flying.clear()
 
 
-os.register_at_fork(after_in_child=_forget_after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

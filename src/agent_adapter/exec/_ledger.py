@@ -16,7 +16,7 @@ from agent_adapter.exec._attempt import Attempt, new_nonce
 from agent_adapter.exec._call_log import CallLog
 from agent_adapter.exec._decide import Owner, Rules
 from agent_adapter.exec._entering import Answers, Entering, Replay
-from agent_adapter.exec._entries import CallId, Entry, idempotency_key, question_id
+from agent_adapter.exec._entries import CallId, Entry, branch_key, idempotency_key, question_id
 from agent_adapter.exec._flights import FlightKey, is_flying, take_off
 from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._questions import Cause, Question
@@ -114,8 +114,10 @@ class Ledger:
             flight.land()
         return entered
 
-    def question(self, call: CallId, entry: Entry, owner: Owner) -> Question:
-        """The question that this entry would be, asked now."""
+    def question(
+        self, call: CallId, entry: Entry, owner: Owner, *, tool: str | None = None
+    ) -> Question:
+        """The question that this entry would be, asked now; `tool` is the one that the entry is of, if not the call's."""
         cause: Cause = "died"
         parts: tuple[str, ...] = (entry.nonce,)
         if entry.digest != call.digest:
@@ -135,10 +137,11 @@ class Ledger:
         return Question(
             id=name,
             cause=cause,
-            tool=call.tool,
+            tool=tool or call.tool,
             arguments=entry.arguments,
             call_id=call.call_id,
-            idempotency_key=idempotency_key(call, entry.seed),
+            # What the attempt itself was given, which may be another call's than this one's.
+            idempotency_key=idempotency_key(replace(call, digest=entry.digest), entry.seed),
             owner_known_dead=owner == "dead",
             detail=entry.detail,
             payload=entry.payload,
@@ -155,13 +158,17 @@ class Ledger:
 
     async def open_question(self, call: CallId) -> Question | None:
         """The question about the call as it was asked and waits for an answer, None when there is none."""
-        _, entry = await self.log.find(call.run, call.key) or (None, None)
-        if entry is None or entry.asked is None:
+        for key in (branch_key(call), call.key):
+            found = await self.log.find(call.run, key)
+            if found is not None and found[1].asked is not None:
+                record, entry = found
+                break
+        else:
             return None
-        # The visit may ask about other arguments than the record holds; the question names those that it was
-        # asked with.
-        asked = replace(call, digest=entry.asked["digest"], scope=entry.asked["scope"])
-        return self.question(asked, entry, self.owner_of(entry))
+        assert entry.asked is not None  # noqa: S101 - see above
+        # The visit may ask about other arguments than the record holds; the question names those it was asked with.
+        asked = replace(call, key=key, digest=entry.asked["digest"], scope=entry.asked["scope"])
+        return self.question(asked, entry, self.owner_of(entry), tool=record.tool)
 
     async def dispute(self, call: CallId, detail: str) -> None:
         """A recorded outcome is of no use to the framework: from now on a person has to say what the call's result is."""
@@ -198,7 +205,7 @@ class Ledger:
             if LATE not in key and entry.call_id == call_id and entry.digest == digest:
                 if entry.state == "done":
                     return Truth(outcome=entry.outcome)
-                truth = Truth(in_doubt=True)
+                truth = Truth(in_doubt=truth.in_doubt or entry.ended != "undone")
         return truth
 
     async def finished(self, run: str) -> bool:

@@ -127,7 +127,7 @@ def answered(decision: Decision | None) -> Answered | None:
             return None
 
 
-def read_answer(value: Any) -> Decision | None:
+def read_answer(value: Any, tool: str = "") -> Decision | None:
     """One decision about a call in doubt, or None when the value does not plainly say one.
 
     Read: `{"type": "approve" | "respond" | "reject", …}`, the older inbox form `{"type": "accept" |
@@ -142,14 +142,14 @@ def read_answer(value: Any) -> Decision | None:
         return DoNotRun()
     if not isinstance(value, dict):
         return None
-    return _typed(value)
+    return _typed(value, tool)
 
 
-def _typed(value: dict[Any, Any]) -> Decision | None:
+def _typed(value: dict[Any, Any], tool: str) -> Decision | None:
     match value.get("type"):
         case "approve" if value.keys() == {"type"}:
             return Rerun()
-        case "accept" if value.keys() <= {"type", "args"} and value.get("args") is None:
+        case "accept" if value.keys() <= {"type", "args"} and _names(value.get("args"), tool):
             return Rerun()
         case "respond" if value.keys() == {"type", "message"}:
             return Happened(value["message"])
@@ -160,6 +160,13 @@ def _typed(value: dict[Any, Any]) -> Decision | None:
         case "ignore" if value.keys() <= {"type", "args"} and value.get("args") is None:
             return DoNotRun()
     return None
+
+
+def _names(accepted: Any, tool: str) -> bool:
+    """Whether an inbox's "accept" accepts this tool's call; it may send the request back that it was shown."""
+    return accepted is None or (
+        isinstance(accepted, dict) and tool != "" and accepted.get("action") == tool
+    )
 
 
 def _refusal(message: Any) -> Decision | None:
@@ -178,7 +185,7 @@ def read_answers(value: Any, questions: Sequence[Question]) -> dict[str, Decisio
         return {}
     if isinstance(value, dict) and value.keys() == {"decisions"}:
         return _by_position(value["decisions"], questions)
-    if len(questions) == 1 and (decision := read_answer(value)) is not None:
+    if len(questions) == 1 and (decision := read_answer(value, questions[0].tool)) is not None:
         return {questions[0].id: decision}
     if isinstance(value, dict):
         return _by_name(value, questions)
@@ -188,7 +195,7 @@ def read_answers(value: Any, questions: Sequence[Question]) -> dict[str, Decisio
 def _by_position(decisions: Any, questions: Sequence[Question]) -> dict[str, Decision]:
     if not isinstance(decisions, list) or len(decisions) != len(questions):
         return {}
-    read = [read_answer(decision) for decision in decisions]
+    read = [read_answer(d, q.tool) for d, q in zip(decisions, questions, strict=True)]
     return (
         {q.id: d for q, d in zip(questions, read, strict=True) if d is not None}
         if None not in read
@@ -203,7 +210,8 @@ def _by_name(answers: dict[Any, Any], questions: Sequence[Question]) -> dict[str
     names.update({question.request_id: question for question in questions})
     decisions: dict[str, Decision] = {}
     for name, answer in answers.items():
-        named, decision = names.get(name), read_answer(answer)
+        named = names.get(name)
+        decision = read_answer(answer, named.tool if named else "")
         if named is None or decision is None or named.id in decisions:
             return {}
         decisions[named.id] = decision

@@ -13,7 +13,11 @@ Style = Literal["id", "bare"]
 
 
 class Person:
-    """Answers questions, and keeps what it sent before it sends it."""
+    """Answers questions, and keeps what it sent before it sends it.
+
+    What it says to a tool's own question reads like a decision about a call in doubt too, so that an answer that goes to the
+    wrong question does harm.
+    """
 
     def __init__(self, record: Record, *, mood: Mood, style: Style) -> None:
         self._record = record
@@ -31,8 +35,10 @@ class Person:
 
     def decide(self, value: Any) -> Any:
         """What is said to a question with this value."""
+        if value.get("plain"):
+            return "approve"
         if "ask" in value:
-            return {"for": value["ask"], "said": uuid.uuid4().hex}
+            return {"type": "respond", "message": f"told {uuid.uuid4().hex[:8]} {value['ask']}"}
         if "request_ids" not in value:
             return {"decisions": [{"type": "approve"} for _ in value["action_requests"]]}
         orders = [request["args"]["order"] for request in value["action_requests"]]

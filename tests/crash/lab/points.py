@@ -1,8 +1,10 @@
 """Fault points: places that a run passes, counted and listed, at one of which the process is killed."""
 
+import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +66,9 @@ class PointedStore(SQLiteCheckpointStore):
 
 
 class PointedSaver(SqliteSaver):
-    """LangGraph's checkpointer, with a point before and after each write."""
+    """LangGraph's checkpointer, with a point before and after each write; `slow_s` is how far away its database is."""
+
+    slow_s = 0.0
 
     def put(
         self,
@@ -74,6 +78,7 @@ class PointedSaver(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         hit("before saver.put")
+        time.sleep(self.slow_s)
         stored = super().put(config, checkpoint, metadata, new_versions)
         hit("after saver.put")
         return stored
@@ -93,6 +98,8 @@ class PointedSaver(SqliteSaver):
 class AsyncPointedSaver(AsyncSqliteSaver):
     """As `PointedSaver`, async."""
 
+    slow_s = 0.0
+
     async def aput(
         self,
         config: RunnableConfig,
@@ -101,6 +108,7 @@ class AsyncPointedSaver(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         hit("before saver.put")
+        await asyncio.sleep(self.slow_s)
         stored = await super().aput(config, checkpoint, metadata, new_versions)
         hit("after saver.put")
         return stored

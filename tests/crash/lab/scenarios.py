@@ -166,7 +166,10 @@ def own_node(kit: Kit, script: Script) -> Any:
         at_once = await executor.run_many([_call(order) for order in many])
         results = zip([*many, one], [*at_once, await executor.run_call(_call(one))], strict=True)
         hit("node between calls")
-        return [(order, str(result.value or result.error)) for order, result in results]
+        return [
+            (order, result.value if result.error is None else result.error.message)
+            for order, result in results
+        ]
 
     async def asettle(_: Results) -> dict[str, Any]:
         results = [*await executed(), await aoutcome(by_hand, last)]

@@ -54,10 +54,10 @@ def ask(record: Record) -> BaseTool:
 
 
 def flaky(record: Record) -> BaseTool:
-    """A tool that asks a person in its own body, takes effect, and then raises."""
+    """A tool that asks for a plain yes in its own body, takes effect, and then raises."""
 
     def run(order: str) -> str:
-        record.add("told", order=order, answer=interrupt({"ask": order}))
+        record.add("told", order=order, answer=interrupt({"ask": order, "plain": True}))
         effect(record, order)
         raise RuntimeError(f"flaky {order}")
 

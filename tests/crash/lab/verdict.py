@@ -79,8 +79,13 @@ def _answers(record: Record) -> list[str]:
     return [
         f"the question of {line['order']} was answered with {line['answer']}"
         for line in record.read("told")
-        if line["answer"] not in sent or line["answer"].get("for") != line["order"]
+        if line["answer"] not in sent or not fits(line["answer"], line["order"])
     ]
+
+
+def fits(answer: Any, order: str) -> bool:
+    """Whether the person gave this answer to the question of that order; a plain yes does not say."""
+    return answer == "approve" or answer["message"].endswith(f" {order}")
 
 
 def _patience(passes: list[dict[str, Any]]) -> list[str]:

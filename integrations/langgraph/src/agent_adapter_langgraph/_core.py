@@ -103,7 +103,8 @@ class Core:
             known=known_types(use.tool, self.types),
             answers=answers,
             policy_of=lambda tool: self.policies.of(tool.name, tool),
-            finished=_named(f"tool-{stable_hash(name.run, name.key)[:32]}"),
+            # A named request that is delivered again gets its answers under new call ids, beside the old ones.
+            finished=_named(f"tool-{stable_hash(name.run, name.key, use.model_id or '')[:32]}"),
             storable=_storable(visit.saver),
             on_fork=self.on_fork,
         )

@@ -36,17 +36,21 @@ class DurableTools:
         store: a path or URL, or a checkpoint store that also has `CallClaims`.
         policies: what a tool does not say about itself, by tool name.
         checkpoint_key: seals the records; by default the environment's `AGENT_ADAPTER_CHECKPOINT_KEY`, or the
-            store's own. types: classes, beyond messages and what a tool's return annotation reaches, that
-            results may hold. trust_annotations: believe `readOnlyHint` and `idempotentHint` in a tool's
-            metadata; `destructiveHint` always counts. on_fork: what a finished call means on another branch
-            of its thread: `replay` it, `rerun` it there, or `ask`. on_busy: what happens when another live
-            worker is at a call and does not finish in `claim_wait_s`: `conflict` raises `CheckpointConflict`,
-            `ask` lets a person decide although the other worker may still be at it. claim_wait_s: seconds for
-            which such a worker is waited for. barrier_s: seconds for which the checkpointer may take to store
-            the checkpoint that a call stands on. model_replies: keep the model's reply of each turn; without
-            it two workers that answer one pause may double the next turn. streaming: `drop` sends nothing for
-            replayed calls, `mark` sends one custom event each. allow_unsaved: calls in a graph without a
-            checkpointer (and without a run name) run unprotected instead of being refused.
+            store's own.
+        types: classes, beyond messages and what a tool's return annotation reaches, that results may hold.
+        trust_annotations: believe `readOnlyHint` and `idempotentHint` in a tool's metadata; `destructiveHint`
+            always counts.
+        on_fork: what a finished call means on another branch of its thread: `replay` it, `rerun` it there, or
+            `ask`. An edited state and `get_state().config` make branches too.
+        on_busy: what happens when another live worker is at a call and does not finish in `claim_wait_s`:
+            `conflict` raises `CheckpointConflict`, `ask` lets a person decide although it may still be at it.
+        claim_wait_s: seconds for which such a worker is waited for.
+        barrier_s: seconds for which the checkpointer may take to store the checkpoint that a call stands on.
+        model_replies: keep the model's reply of each turn; without it two workers that answer one pause may
+            double the next turn.
+        streaming: `drop` sends nothing for replayed calls, `mark` sends one custom event each.
+        allow_unsaved: calls in a graph without a checkpointer (and without a run name) run unprotected instead
+            of being refused.
 
     Raises:
         ConfigError: a setting has a value that it cannot have.

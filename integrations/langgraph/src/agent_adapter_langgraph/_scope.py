@@ -93,4 +93,5 @@ class _Occurrences:
 
 
 occurrences = _Occurrences()
-os.register_at_fork(after_in_child=occurrences.forget)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=occurrences.forget)
