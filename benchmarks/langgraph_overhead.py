@@ -38,6 +38,7 @@ class Scripted(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Any, **_: Any) -> "Scripted":
+        """The model itself: its script says what it asks for."""
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 from lg_scripted import GO, ScriptedChat, answers, ask, causes, durable_app, loop, replying
 
@@ -18,7 +17,6 @@ async def test_the_model_is_told(driver, durable, oracle):
     assert oracle.lines == []
 
 
-@pytest.mark.xfail(strict=True, reason="the probe writes started before the tool checks its input")
 async def test_a_node_that_handles_no_errors_fails_again_and_asks_nobody(driver, durable, oracle):
     tools = durable.tool_node([oracle.tool("pay")], handle_tool_errors=False)
     app = loop(durable.turn(replying(ScriptedChat(TURN))), tools, driver.saver)
@@ -28,7 +26,6 @@ async def test_a_node_that_handles_no_errors_fails_again_and_asks_nobody(driver,
     assert [type(each).__name__ for each in outcomes] == ["ToolInvocationError"] * 2
 
 
-@pytest.mark.xfail(strict=True, reason="the probe writes started before the tool checks its input")
 async def test_a_wrapped_tool_fails_again_and_asks_nobody(driver, durable, oracle):
     (pay,) = durable.wrap([oracle.tool("pay")])
 

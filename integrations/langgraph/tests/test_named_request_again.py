@@ -34,9 +34,6 @@ def model_with_fresh_ids() -> ScriptedChat:
     return ScriptedChat(*[reply] * 6)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the replayed answer carries the call id of the first delivery"
-)
 @pytest.mark.parametrize("second", ["another", "thread"], ids=["fresh thread", "same thread"])
 async def test_the_second_delivery_is_answered_under_its_own_call_ids(
     second, way, make_durable, driver, oracle

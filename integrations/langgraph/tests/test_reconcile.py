@@ -17,7 +17,6 @@ CASES: dict[str, Any] = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="agent_adapter.exec does not export what a probe returns")
 @pytest.mark.parametrize("said", CASES)
 async def test_what_the_probe_says_counts(said, make_durable, driver, oracle):
     parts, expected = CASES[said]

@@ -39,7 +39,6 @@ async def answers_after_a_stop(
     }
 
 
-@pytest.mark.xfail(strict=True, reason="repair does not look where a named run keeps its calls")
 async def test_calls_of_a_named_run(driver, durable, oracle):
     tools = [oracle.tool("charge"), oracle.tool("stop", stop)]
 
@@ -54,7 +53,6 @@ async def test_calls_of_a_named_run(driver, durable, oracle):
 @pytest.mark.parametrize(
     "policy", [ToolPolicy(idempotent=True), ToolPolicy(read_only=True)], ids=["repeatable", "reads"]
 )
-@pytest.mark.xfail(strict=True, reason="a call that may leave no record counts as never started")
 async def test_calls_that_need_no_record_before_they_begin(policy, driver, make_durable, oracle):
     durable = make_durable(policies={"stop": policy})
 
@@ -65,9 +63,6 @@ async def test_calls_that_need_no_record_before_they_begin(policy, driver, make_
     assert "never started" not in told["c2"].text
 
 
-@pytest.mark.xfail(
-    strict=True, reason="repair knows only the classes of the settings, not those of the tool"
-)
 async def test_a_result_of_a_class_that_the_tool_declares(driver, durable, oracle):
     def look(x: str) -> tuple[str, Line]:
         return "looked", Line(x)
@@ -100,7 +95,6 @@ async def test_a_finished_hand_off(driver, durable, oracle):
     assert "never started" not in told["c2"].text
 
 
-@pytest.mark.xfail(strict=True, reason="repair does not repair call ids")
 async def test_calls_without_ids_are_given_one_with_their_answer(durable):
     history = [HumanMessage("go"), ask(("charge", "5", None)).model_copy(update={"id": "m1"})]
 
@@ -117,7 +111,6 @@ async def test_calls_without_ids_are_given_one_with_their_answer(durable):
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="repair does not repair call ids")
 async def test_repeated_ids_of_one_turn_are_told_apart_with_their_answers(durable):
     history = [
         HumanMessage("go"),

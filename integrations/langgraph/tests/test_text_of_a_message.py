@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from lg_scripted import GO, THREAD, interrupts
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the text of a message is a subclass of str, which has no stored form"
-)
 def test_a_wrapped_tool_may_return_it(durable, sync_saver, oracle):
     give, stop = durable.wrap(
         [

@@ -66,7 +66,6 @@ async def test_the_record_is_enough_to_end_it(*, end, way, driver, make_durable,
     assert oracle.lines == ["refund:o1"]
 
 
-@pytest.mark.xfail(strict=True, reason="an answer made without the tool replaces a record in doubt")
 async def test_approve_keeps_the_call_in_doubt(way, driver, make_durable, oracle, tools):
     app, question = await in_doubt(way, driver, make_durable, oracle, tools)
 

@@ -44,12 +44,7 @@ async def test_the_effect_stays_one(name, way, driver, durable, oracle):
     assert oracle.lines == ["charge:5"]
 
 
-STUCK = pytest.mark.xfail(
-    strict=True, reason="a result that only the record can keep fails in the checkpointer for ever"
-)
-
-
-@pytest.mark.parametrize("name", [pytest.param("wide int", marks=STUCK), "function"])
+@pytest.mark.parametrize("name", ["wide int", "function"])
 async def test_a_person_can_say_what_the_result_is(name, way, driver, durable, oracle):
     app = durable_app(
         way, durable, ScriptedChat(TURN), [charging(oracle, VALUES[name])], driver.saver

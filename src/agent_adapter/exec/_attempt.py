@@ -226,7 +226,9 @@ class Attempt:
             await self._replace(self._ended("raised", error).but(ended="undone"))
 
     def _ended(self, how: Literal["raised", "cancelled"], error: BaseException) -> Entry:
-        harmless = isinstance(error, self._policy.did_not_happen) or error is self._refused
+        # A framework may wrap the tool's own refusal in an error of its own.
+        refused = self._refused is not None and self._refused in (error, error.__cause__)
+        harmless = refused or isinstance(error, self._policy.did_not_happen)
         undone = how == "raised" and harmless
         detail = f"{type(error).__name__}: {_text(error)}"[:500]
         return self._current.but(ended="undone" if undone else how, detail=detail)

@@ -226,6 +226,10 @@ class Ledger:
         _, entry = await self.log.find(call.run, call.key) or (None, None)
         return None if entry is None else entry.outcome
 
+    async def kept_in(self, run: str) -> list[Any]:
+        """Every outcome kept in the run, in the order first kept."""
+        return [entry.outcome for _, entry in (await self.log.read(run)).values()]
+
     async def use_once(self, call: CallId, by: str) -> bool:
         """Whether `by` is the one and only user of this key, now or before."""
         return bool(await self.keep(call, by) == by)

@@ -19,6 +19,7 @@ from agent_adapter_langgraph._identity import (
     ToolUse,
     find_message,
     message_call,
+    name_note,
     named_call,
     occurrence_of,
     visit_call,
@@ -61,6 +62,7 @@ class Core:
         self.on_fork = on_fork
         self.types = types
         self.tools: dict[str, BaseTool] = {}
+        self._noted: set[tuple[str, str]] = set()
         self.drive = Drive(ledger, _mark if streaming == "mark" else _drop)
 
     def protection(self, visit: Visit, use: ToolUse) -> Literal["recorded", "read_only", "none"]:
@@ -112,7 +114,23 @@ class Core:
     async def answers(self, visit: Visit, calls: Sequence[CallId]) -> Answers:
         """What people said to the open questions of the calls of one task."""
         with stops():
+            await self._note_name(visit)
             return await _approval.read(self.ledger, visit, calls)
+
+    async def _note_name(self, visit: Visit) -> None:
+        """Keep with the thread that calls of it are recorded under this request's name, for whoever repairs it later."""
+        if (
+            visit.run_name is None
+            or not visit.thread
+            or (visit.thread, visit.run_name) in self._noted
+        ):
+            return
+        await self.ledger.keep(name_note(visit.thread, visit.run_name), visit.run_name)
+        self._noted.add((visit.thread, visit.run_name))
+
+    async def names_in(self, thread: str) -> list[str]:
+        """The names of the requests that made calls in this thread."""
+        return [str(name) for name in await self.ledger.kept_in(name_note(thread, "").run)]
 
     @staticmethod
     def visit(config: RunnableConfig) -> Visit:
@@ -169,10 +187,26 @@ def _storable(saver: Any) -> Callable[[Any], None]:
     serde = getattr(saver, "serde", None)
 
     def check(result: Any) -> None:
-        if serde is not None and isinstance(result, ToolMessage | Command | list):
-            serde.dumps_typed(result)
+        parts = result if isinstance(result, list) else [result]
+        # A plain value that an own node was given goes where the node puts it.
+        if serde is not None and all(isinstance(part, ToolMessage | Command) for part in parts):
+            try:
+                serde.dumps_typed(result)
+            except Exception as error:
+                raise TypeError(f"{_unstorable_part(serde, parts)}: {error}") from error
 
     return check
+
+
+def _unstorable_part(serde: Any, parts: Sequence[Any]) -> str:
+    """Which part of a result it is that the checkpointer cannot store."""
+    for name in ("artifact", "content", "update"):
+        for part in parts:
+            try:
+                serde.dumps_typed(getattr(part, name, None))
+            except Exception:  # noqa: BLE001 - this part it is
+                return name
+    return "result"
 
 
 def _drop(_: Call) -> None:

@@ -135,9 +135,7 @@ class DurableTools:
         """An own node: every executor call and every wrapped tool inside it is protected."""
         return durable_node(function, self._core)
 
-    async def arepair(
-        self, state: Any, thread_id: str, *, run_name: str | None = None
-    ) -> list[Any]:
+    async def arepair(self, state: Any, thread_id: str) -> list[Any]:
         """The state's messages with exactly one answer for every call, for a thread whose run was stopped.
 
         A finished call gets its recorded result, a call in doubt says so, and one that never began says that.
@@ -145,13 +143,12 @@ class DurableTools:
         Args:
             state: the graph's state, or its messages.
             thread_id: the thread that the state is of.
-            run_name: the name that the stopped request was given, if it was.
         """
-        return await _repair.repair(self._core, state, thread_id, run_name)
+        return await _repair.repair(self._core, state, thread_id)
 
-    def repair(self, state: Any, thread_id: str, *, run_name: str | None = None) -> list[Any]:
+    def repair(self, state: Any, thread_id: str) -> list[Any]:
         """As `arepair`, from sync code."""
-        return in_sync(self.arepair(state, thread_id, run_name=run_name))
+        return in_sync(self.arepair(state, thread_id))
 
     async def adelete_thread(self, thread_id: str) -> int:
         """How many records of the thread were deleted; call it where the checkpointer's thread is deleted."""

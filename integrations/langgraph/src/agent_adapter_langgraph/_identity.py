@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool
 
 from agent_adapter.exec.integration import CallId, digest, encode
 from agent_adapter_langgraph._scope import current_scope, occurrences
-from agent_adapter_langgraph._visit import Visit, calls_of, get, path_of, stable_hash
+from agent_adapter_langgraph._visit import Visit, calls_of, get, listing, path_of, stable_hash
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,19 @@ def named_call(visit: Visit, tool: str, call_id: str, arguments: Any, occurrence
 def named_run(run_name: str) -> str:
     """The store's run id for the calls of a request that the caller named."""
     return _run("named", run_name)
+
+
+def name_note(thread: str, run_name: str) -> CallId:
+    """Where a thread keeps that a request of this name made calls in it."""
+    return CallId(
+        run=_run("names", thread),
+        name=listing(thread),
+        key=stable_hash(run_name)[:32],
+        call_id="name",
+        tool="run-name",
+        digest="",
+        scope="",
+    )
 
 
 def message_run(thread: str, message_id: str) -> str:

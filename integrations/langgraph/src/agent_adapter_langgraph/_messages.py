@@ -141,11 +141,9 @@ def readdressed(result: Any, old: str | None, new: str | None) -> Any:
     if not old or not new or old == new:
         return result
     if isinstance(result, ToolMessage):
-        return (
-            result.model_copy(update={"tool_call_id": new})
-            if result.tool_call_id == old
-            else result
-        )
+        # As another answer it gets another id, or it would take the place of the first one in the state.
+        changes = {"tool_call_id": new, "id": None}
+        return result.model_copy(update=changes) if result.tool_call_id == old else result
     if isinstance(result, list):
         return [readdressed(item, old, new) for item in result]
     if isinstance(result, Command) and isinstance(result.update, dict):

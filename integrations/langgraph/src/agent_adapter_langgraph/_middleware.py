@@ -21,7 +21,7 @@ from agent_adapter_langgraph._tool_node import probed
 from agent_adapter_langgraph._visit import Visit, messages_of
 
 # How long a sibling that has not begun is waited for before a hand-off: LangGraph ends it with this graph's run.
-SIBLING_WAIT_S = 1.0
+SIBLING_WAIT_S = 3.0
 
 
 class DurableToolCalls(AgentMiddleware[Any, Any, Any]):
@@ -123,8 +123,7 @@ class RepairingToolCalls(DurableToolCalls):
 
     async def _repaired(self, request: Any) -> list[Any]:
         with stops():
-            visit = self._core.visit(get_config())
-            return await repair(self._core, request.messages, visit.thread, visit.run_name)
+            return await repair(self._core, request.messages, self._core.visit(get_config()).thread)
 
 
 class DurableReplies(AgentMiddleware[Any, Any, Any]):

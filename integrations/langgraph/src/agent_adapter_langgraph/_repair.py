@@ -23,12 +23,13 @@ FINISHED = (
 PAGE = 500
 
 
-async def repair(core: Core, state: Any, thread_id: str, run_name: str | None = None) -> list[Any]:
+async def repair(core: Core, state: Any, thread_id: str) -> list[Any]:
     """The messages, with exactly one answer after each model message for every call that it makes.
 
     A call id counts within its own model message: providers use the same one again in a later turn.
     """
     messages = messages_of(state)
+    named = [named_run(name) for name in await core.names_in(thread_id)]
     repaired: list[Any] = []
     placed: set[int] = set()
     for n, message in enumerate(messages):
@@ -45,7 +46,7 @@ async def repair(core: Core, state: Any, thread_id: str, run_name: str | None = 
             repaired.append(
                 messages[places[0]]
                 if places
-                else await _answer(core, turn, call, _runs(turn, thread_id, run_name))
+                else await _answer(core, turn, call, [*named, message_run(thread_id, str(turn.id))])
             )
     return repaired
 
@@ -61,12 +62,6 @@ def _answers_to(call_id: str | None, messages: list[Any], asked: int) -> list[in
         ):
             break
     return places
-
-
-def _runs(turn: AIMessage, thread_id: str, run_name: str | None) -> list[str]:
-    """Where the calls of this turn may be recorded."""
-    by_message = message_run(thread_id, str(turn.id))
-    return [by_message] if run_name is None else [named_run(run_name), by_message]
 
 
 async def _answer(core: Core, turn: AIMessage, call: Any, runs: list[str]) -> ToolMessage:
