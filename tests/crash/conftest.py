@@ -57,8 +57,8 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.fixture
-def tabled(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]:
-    """Where a test leaves the report that the table shows under its name."""
+def tabled() -> dict[str, dict[str, Any]]:
+    """The table's rows: a test leaves its report under its name."""
     return rows
 
 

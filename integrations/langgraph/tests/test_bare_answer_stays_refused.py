@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from lg_scripted import GO, ScriptedChat, ask, loop, replying
@@ -13,9 +12,6 @@ from agent_adapter_langgraph import DurableTools
 ONE_BY_ONE: Any = {"configurable": {"thread_id": "thread"}, "max_concurrency": 1}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a refused bare answer is used for the question that is left"
-)
 def test_a_bare_answer_that_was_refused_never_answers_the_question_that_is_left(
     oracle: Any, durable: DurableTools, sync_saver: Any
 ) -> None:

@@ -100,19 +100,36 @@ async def _read_bare(
     """What the answer without a name decides: nothing, unless exactly one question can be meant."""
     doubts, bodies = _split(questions)
     bare = _bare_digest(value)
+    decided: dict[str, Decision] = {}
     if not _shown_alone(questions, await _open(ledger, calls), bare):
-        return {}, f"a bare answer may be meant for another question: {BY_ID}"
-    if bodies and not _can_be_kept(value):
-        return {}, CANNOT_BE_KEPT
-    decided: dict[str, Decision] = {q.id: Answer(value) for q in bodies} or read_answers(
-        value, doubts
+        note = f"a bare answer may be meant for another question: {BY_ID}"
+    elif bodies and not _can_be_kept(value):
+        note = CANNOT_BE_KEPT
+    else:
+        decided = {q.id: Answer(value) for q in bodies} or read_answers(value, doubts)
+        note = "" if decided else MISFIT
+    # A refused answer is used up as well: LangGraph keeps it with the checkpoint, for whatever question is left alone.
+    by = ",".join(sorted(decided)) or "nobody"
+    if not await ledger.use_once(_bare_use(visit, bare), by):
+        return {}, f"this bare answer was already used, or refused: {BY_ID}"
+    if decided:
+        take_bare_answer(visit.configurable)
+    return decided, note
+
+
+def _bare_use(visit: Visit, bare: str) -> CallId:
+    """Where it is kept what a bare answer was used for: one answer of a checkpoint answers one question."""
+    checkpoints: Mapping[str, str] = visit.configurable.get("checkpoint_map") or {}
+    root = checkpoints.get("", visit.namespace)
+    return CallId(
+        run=f"lg-{stable_hash('bare', visit.thread, root)}",
+        name=visit.listing,
+        key=bare[:32],
+        call_id="",
+        tool="bare-answer",
+        digest=bare,
+        scope="",
     )
-    if not decided:
-        return {}, MISFIT
-    if not await _use(ledger, visit, calls[0], bare, questions):
-        return {}, f"this bare answer was already used for another question: {BY_ID}"
-    take_bare_answer(visit.configurable)
-    return decided, ""
 
 
 def bare_digest(visit: Visit) -> str:
@@ -187,24 +204,6 @@ def _shown_alone(questions: Sequence[Question], open_ids: frozenset[str], bare: 
 
 async def _open(ledger: Ledger, calls: Sequence[CallId]) -> frozenset[str]:
     return frozenset().union(*[await ledger.open_questions(call.run, call.scope) for call in calls])
-
-
-async def _use(
-    ledger: Ledger, visit: Visit, call: CallId, bare: str, questions: Sequence[Question]
-) -> bool:
-    """Use the bare answer up: LangGraph keeps it with the checkpoint, and one answer answers one question."""
-    checkpoints: Mapping[str, str] = visit.configurable.get("checkpoint_map") or {}
-    root = checkpoints.get("", visit.namespace)
-    used = CallId(
-        run=f"lg-{stable_hash('bare', visit.thread, root)}",
-        name=visit.listing,
-        key=bare[:32],
-        call_id="",
-        tool="bare-answer",
-        digest=bare,
-        scope="",
-    )
-    return await ledger.use_once(used, ",".join(sorted(q.id for q in questions)))
 
 
 def _bare_digest(value: Any) -> str:
