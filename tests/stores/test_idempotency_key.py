@@ -2,8 +2,8 @@
 
 import asyncio
 
+from agent_adapter.exec._call_key import _call_key_scope
 from agent_adapter.exec.checkpoints import idempotency_key
-from agent_adapter.exec.checkpoints._key import _call_key_scope
 
 
 def test_there_is_none_outside_a_durable_call() -> None:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache, partial
 from types import MemberDescriptorType
 from typing import Any
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from agent_adapter._canonical._zones import InexactError
@@ -118,12 +118,22 @@ def check_fit(cls: type, parts: Parts) -> None:
     if (
         (parts.fields_set is not None) != model
         or (parts.private is not None) != bool(attributes)
-        or (parts.extra is not None and (not model or issubclass(cls, RootModel)))
+        or (parts.extra is not None and (not issubclass(cls, BaseModel) or cls.__pydantic_root_model__))
     ):
         raise InexactError("has other kinds of parts than a stored instance")
     for name in parts.private or ():
         if name not in attributes:
             raise InexactError(f"has no private attribute {name!r}")
+
+
+def _set_state(made: BaseModel) -> Callable[[Any, dict[Any, Any]], None]:
+    """Pydantic's own way to put an instance's parts back, whatever its class defines."""
+    if not made.__pydantic_root_model__:
+        return BaseModel.__setstate__
+    # Imported here: the class is a model itself, and making the first one loads every pydantic plugin.
+    from pydantic import RootModel
+
+    return RootModel.__setstate__
 
 
 def rebuild(cls: type, parts: Parts) -> Any:
@@ -134,8 +144,7 @@ def rebuild(cls: type, parts: Parts) -> Any:
             state[name] = default()
     made: Any = object.__new__(cls)
     if isinstance(made, BaseModel):
-        base = RootModel if isinstance(made, RootModel) else BaseModel
-        base.__setstate__(
+        _set_state(made)(
             made,
             {
                 "__dict__": state,

@@ -10,11 +10,11 @@ from agent_adapter.calls import ErrorKind, ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import CheckpointError, ConfigError
 from agent_adapter.exec._body import Ended, end_body
+from agent_adapter.exec._call_key import _call_key_scope
 from agent_adapter.exec._gather import ended
 from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._slot import Slot
 from agent_adapter.exec._visit import Visit, current_visit, visit_scope
-from agent_adapter.exec.checkpoints._key import _call_key_scope
 from agent_adapter.exec.control import is_control_flow
 from agent_adapter.tools import Tool
 

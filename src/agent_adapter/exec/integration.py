@@ -20,6 +20,7 @@ from agent_adapter.approvals import AnswerEntry, approval_store, same_decision
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec._answers import Pending, make_answer, settle_own
 from agent_adapter.exec._attempt import Asked, Attempt, ClaimLost
+from agent_adapter.exec._call_key import _call_key_scope as call_key_scope
 from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
 from agent_adapter.exec._gather import gather_unwrapped
@@ -29,7 +30,6 @@ from agent_adapter.exec._ledger import Ledger, Truth
 from agent_adapter.exec._questions import Answer, Decision, Question, read_answer, read_answers
 from agent_adapter.exec._slot import Observer, Slot
 from agent_adapter.exec._visit import visit_scope
-from agent_adapter.exec.checkpoints._key import _call_key_scope as call_key_scope
 
 __all__ = [
     "RAN_UNKEYED",

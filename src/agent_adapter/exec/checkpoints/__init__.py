@@ -1,6 +1,6 @@
 """Stores of durable runs: the protocols, the stores in memory and in SQLite, and the key of the running call."""
 
-from agent_adapter.exec.checkpoints._key import idempotency_key
+from agent_adapter.exec._call_key import idempotency_key
 from agent_adapter.exec.checkpoints._memory import MemoryCheckpointStore
 from agent_adapter.exec.checkpoints._open import open_store
 from agent_adapter.exec.checkpoints._port import (
