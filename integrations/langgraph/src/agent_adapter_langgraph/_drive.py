@@ -59,7 +59,10 @@ class Drive:
             except BaseException as error:  # noqa: BLE001 - recorded, then raised again
                 raised = in_sync(self._failed(call, running, error))
             else:
-                return in_sync(self._finished(call, running, result))
+                try:
+                    return in_sync(self._finished(call, running, result))
+                except LookAgain:
+                    continue
             if not isinstance(raised, LookAgain):
                 raise raised
 

@@ -1,0 +1,88 @@
+"""DurableTools: what it cannot do it refuses when it is made, by the name of the setting and of the tool, and makes no file."""
+
+import math
+
+import pytest
+
+from agent_adapter import ConfigError, ToolPolicy
+from agent_adapter_langgraph import DurableTools
+
+NOT_BUILT = {
+    "confirm": True,
+    "guards": (print,),
+    "cache": 60.0,
+    "retry": 3,
+    "timeout": 5.0,
+}
+
+
+@pytest.mark.parametrize("field", NOT_BUILT)
+def test_a_policy_that_is_not_carried_out_is_never_ignored(field, tmp_path):
+    policies = {
+        "search": ToolPolicy(read_only=True),
+        "charge": ToolPolicy(**{field: NOT_BUILT[field]}),
+    }
+
+    with pytest.raises(ConfigError, match=rf"policies\['charge'\]\.{field} .* leave it out"):
+        DurableTools(tmp_path / "runs.db", policies=policies)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_function_that_confirms_is_refused_too(tmp_path):
+    with pytest.raises(ConfigError, match=r"policies\['charge'\]\.confirm"):
+        DurableTools(
+            tmp_path / "runs.db", policies={"charge": ToolPolicy(confirm=lambda _args, _ctx: False)}
+        )
+
+
+def test_what_is_carried_out_is_accepted(tmp_path):
+    everything = ToolPolicy(
+        idempotent=True,
+        read_only=True,
+        reconcile=lambda _arguments, _key: None,
+        did_not_happen=(ConnectionError,),
+        tags=("money",),
+    )
+
+    DurableTools(tmp_path / "runs.db", policies={"charge": everything})
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_policy_is_a_tool_policy(tmp_path):
+    with pytest.raises(ConfigError, match=r"policies\['charge'\] is a ToolPolicy, not dict"):
+        DurableTools(tmp_path / "runs.db", policies={"charge": {"idempotent": True}})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "ways_out"),
+    [
+        ("on_fork", "again", "replay, rerun, ask"),
+        ("on_busy", "wait", "conflict, ask"),
+        ("streaming", True, "drop, mark"),
+    ],
+)
+def test_another_word_is_refused_with_the_words_there_are(setting, value, ways_out, tmp_path):
+    with pytest.raises(ConfigError, match=f"{setting} is one of {ways_out}, not {value!r}"):
+        DurableTools(tmp_path / "runs.db", **{setting: value})
+
+
+@pytest.mark.xfail(strict=True, reason="barrier_s and claim_wait_s are not checked yet")
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf, True, "5", None])
+@pytest.mark.parametrize("setting", ["barrier_s", "claim_wait_s"])
+def test_a_wait_is_a_number_of_seconds(setting, value, tmp_path):
+    with pytest.raises(ConfigError, match=setting):
+        DurableTools(tmp_path / "runs.db", **{setting: value})
+
+
+@pytest.mark.xfail(strict=True, reason="types that are no classes end in an AttributeError yet")
+def test_types_are_classes(tmp_path):
+    with pytest.raises(ConfigError, match="types"):
+        DurableTools(tmp_path / "runs.db", types=["Price"])
+
+
+@pytest.mark.parametrize("store", ["", ":memory:", "redis://host/0", 5, object()], ids=repr)
+def test_what_is_no_store_is_refused(store):
+    with pytest.raises(ConfigError):
+        DurableTools(store)
