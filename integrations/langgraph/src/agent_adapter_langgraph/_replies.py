@@ -8,7 +8,6 @@ shown.
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -16,42 +15,24 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
 from agent_adapter.errors import NotSealable
-from agent_adapter.exec.integration import CallId, decode, digest, encode, reachable_types
+from agent_adapter.exec.integration import decode, encode, reachable_types
 from agent_adapter_langgraph._call_ids import corrected
-from agent_adapter_langgraph._compat import steps_so_far
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._identity import as_stored
 from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._messages import MESSAGES, Known
+from agent_adapter_langgraph._places import (
+    Turn,
+    asked_with,
+    other_state,
+    places,
+    schema_specs,
+    shown,
+)
 from agent_adapter_langgraph._scope import occurrences
 from agent_adapter_langgraph._signals import stops
-from agent_adapter_langgraph._visit import Visit, calls_of, get, messages_of, stable_hash
+from agent_adapter_langgraph._visit import messages_of, stable_hash
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Turn:
-    """The place of one turn's reply.
-
-    Attributes:
-        places: where it is looked for, in this order, and kept.
-        execution: whose turns are counted.
-        digest: what the model is shown.
-    """
-
-    places: tuple[CallId, ...]
-    execution: tuple[str, ...]
-    digest: str
-
-    @property
-    def name(self) -> str:
-        """What the ids of the reply's messages are made of."""
-        return self.places[0].run
-
-    def asked(self) -> None:
-        """The model has replied: an equal turn from now on is another one."""
-        occurrences.next(self.execution, "reply", self.digest)
 
 
 class Replies:
@@ -68,7 +49,7 @@ class Replies:
 
     def agent(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """A `create_agent` model call: its `ModelResponse`, kept or fresh."""
-        turn = self._turn(get_config(), request.messages, _asked_with(request))
+        turn = self._turn(get_config(), request.messages, asked_with(request))
         if turn is None:
             return _with_ids(handler(request), None)
         known = _known(request)
@@ -83,7 +64,7 @@ class Replies:
 
     async def aagent(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """As `agent`."""
-        turn = self._turn(get_config(), request.messages, _asked_with(request))
+        turn = self._turn(get_config(), request.messages, asked_with(request))
         if turn is None:
             return _with_ids(await handler(request), None)
         known = _known(request)
@@ -98,7 +79,7 @@ class Replies:
 
     def node(self, state: Any, config: RunnableConfig, ask: Callable[[], Any]) -> Any:
         """A model node's update, kept or fresh."""
-        turn = self._turn(config, messages_of(state), _other_state(state))
+        turn = self._turn(config, messages_of(state), other_state(state))
         if turn is None:
             return _identified(ask(), None)
         kept = in_sync(self._kept(turn))
@@ -114,7 +95,7 @@ class Replies:
         self, state: Any, config: RunnableConfig, ask: Callable[[], Awaitable[Any]]
     ) -> Any:
         """As `node`."""
-        turn = self._turn(config, messages_of(state), _other_state(state))
+        turn = self._turn(config, messages_of(state), other_state(state))
         if turn is None:
             return _identified(await ask(), None)
         kept = await self._kept(turn)
@@ -126,30 +107,16 @@ class Replies:
         turn.asked()
         return decode(kept, known=MESSAGES)
 
-    def _turn(
-        self, config: RunnableConfig, messages: Sequence[Any], asked_with: str
-    ) -> Turn | None:
+    def _turn(self, config: RunnableConfig, messages: Sequence[Any], beside: str) -> Turn | None:
         """The place of this turn's reply; None when nothing could find it again, or none is kept."""
         visit = self._core.visit(config)
         if not self._keeps or not self._core.barrier.protects(visit):
             return None
-        shown = [_shown(message, by_id=visit.run_name is None) for message in messages]
-        digested = stable_hash(asked_with, str(visit.sent), *shown)
+        messages_shown = [shown(message, by_id=visit.run_name is None) for message in messages]
+        digested = stable_hash(beside, str(visit.sent), *messages_shown)
         execution = (visit.thread, visit.namespace, visit.attempt, "reply")
         nth = str(occurrences.so_far(execution, "reply", digested))
-        places = tuple(
-            CallId(
-                run=run,
-                name=visit.listing,
-                key="reply",
-                call_id="reply",
-                tool="model",
-                digest=digested,
-                scope="",
-            )
-            for run in _places(visit, digested, nth)
-        )
-        return Turn(places, execution, digested)
+        return Turn(places(visit, digested, nth), execution, digested)
 
     async def _kept(self, turn: Turn) -> Any | None:
         with stops():
@@ -167,71 +134,12 @@ class Replies:
             return reply
 
 
-def _places(visit: Visit, digested: str, nth: str) -> list[str]:
-    """The runs under which a turn's reply is found.
-
-    The step keeps a loop that asks again with the same messages apart from a second worker at the same turn. A named
-    request may be delivered to a thread that has gone further, so there the steps are also counted from its beginning.
-    """
-    if visit.run_name is None:
-        return [
-            f"lg-{stable_hash('reply', visit.thread, visit.path, str(visit.step), digested, nth)}"
-        ]
-    steps = dict.fromkeys(
-        (f"step {visit.step}", f"after {steps_so_far(visit.configurable, visit.step)}")
-    )
-    return [
-        f"lg-{stable_hash('named-reply', visit.run_name, visit.path, step, digested, nth)}"
-        for step in steps
-    ]
-
-
-def _asked_with(request: Any) -> str:
-    """What else tells one model call from another: two agents of one node may be shown the same messages."""
-    tools = [str(get(tool, "name") or tool) for tool in request.tools or ()]
-    formats = [str(get(kind, "name")) for kind in _schema_specs(request)]
-    system = str(get(request.system_message, "content")) if request.system_message else ""
-    settings = str(sorted((request.model_settings or {}).items(), key=lambda item: str(item[0])))
-    return stable_hash(system, str(request.tool_choice), settings, *tools, "formats", *formats)
-
-
-def _other_state(state: Any) -> str:
-    """What a model node may read beside the messages."""
-    fields = state if isinstance(state, Mapping) else getattr(state, "__dict__", {})
-    parts: list[str] = []
-    for name in sorted(str(name) for name in fields if name != "messages"):
-        try:
-            parts += [name, digest(encode(as_stored(fields[name])))]
-        except NotSealable as refused:
-            parts += [name, refused.type_name]
-    return stable_hash(*parts)
-
-
-def _schema_specs(request: Any) -> Sequence[Any]:
-    found = getattr(getattr(request, "response_format", None), "schema_specs", None)
-    return found if isinstance(found, list | tuple) else ()
-
-
-def _shown(message: Any, *, by_id: bool) -> str:
-    """What tells this message from others: its id; a tool's answer by its call and content, since its id may be new."""
-    kind, name = str(get(message, "type")), get(message, "id")
-    if by_id and name and kind != "tool":
-        return f"{kind}:{name}"
-    content = str(as_stored(get(message, "content")))
-    if kind == "tool":
-        return stable_hash(kind, str(get(message, "tool_call_id")) if by_id else "", content)
-    calls = [
-        (str(call.get("name")), str(as_stored(call.get("args")))) for call in calls_of(message)
-    ]
-    return stable_hash(kind, content, *(part for call in calls for part in call))
-
-
 def _known(request: Any) -> Known:
     """Messages, and what the agent's response formats reach."""
     given = getattr(request, "response_format", None)
     schemas = [
         getattr(given, "schema", given),
-        *(getattr(spec, "schema", None) for spec in _schema_specs(request)),
+        *(getattr(spec, "schema", None) for spec in schema_specs(request)),
     ]
     known = dict(MESSAGES)
     for schema in schemas:

@@ -1,0 +1,106 @@
+"""The tree of errors: whose turn it is can be caught by branch, and each error says its facts."""
+
+import pickle
+
+import pytest
+
+from agent_adapter import errors
+from agent_adapter.errors import (
+    AgentAdapterError,
+    CheckpointConflict,
+    CheckpointError,
+    CheckpointNotFound,
+    CheckpointStoreCorrupt,
+    DoubtfulCall,
+    MissingDependency,
+    NotSealable,
+    RecoveryNeedsDecision,
+    ToolArgumentsInvalid,
+    ToolFailed,
+    ToolNotFound,
+    ToolTimeout,
+    ToolUsageError,
+)
+
+BRANCHES = {
+    "ApprovalConflict": AgentAdapterError,
+    "CheckpointConflict": CheckpointError,
+    "CheckpointError": AgentAdapterError,
+    "CheckpointNotFound": CheckpointError,
+    "CheckpointStoreCorrupt": CheckpointError,
+    "ConfigError": AgentAdapterError,
+    "MissingDependency": AgentAdapterError,
+    "ModelError": AgentAdapterError,
+    "NotSealable": ToolUsageError,
+    "RecoveryNeedsDecision": CheckpointError,
+    "RunLimitExceeded": AgentAdapterError,
+    "ToolArgumentsInvalid": ToolFailed,
+    "ToolFailed": AgentAdapterError,
+    "ToolNotFound": ToolFailed,
+    "ToolTimeout": ToolFailed,
+    "ToolUsageError": AgentAdapterError,
+}
+
+
+def test_every_error_has_its_place_in_the_tree() -> None:
+    found = {
+        name: value.__bases__[0]
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, AgentAdapterError)
+    }
+    assert found == {**BRANCHES, "AgentAdapterError": Exception}
+
+
+DOUBT = DoubtfulCall(
+    question_id="q1",
+    tool="charge",
+    arguments={"cents": 5},
+    key="charge:0",
+    idempotency_key="k",
+    owner_known_dead=True,
+)
+SAID = [
+    (NotSealable("$.a[0]", "builtins.object"), "$.a[0]: builtins.object has no exact stored form"),
+    (
+        MissingDependency("sqlalchemy", extra="sqlalchemy"),
+        "sqlalchemy is not installed: pip install agent-adapter[sqlalchemy]",
+    ),
+    (ToolFailed("charge", "c1", "boom"), "tool 'charge' (call c1): boom"),
+    (ToolNotFound("charge", "c1", "gone"), "tool 'charge' (call c1): gone"),
+    (
+        ToolArgumentsInvalid("charge", "c1", "cents: missing"),
+        "tool 'charge' (call c1): cents: missing",
+    ),
+    (ToolTimeout("charge", "c1", "after 5 s"), "tool 'charge' (call c1): after 5 s"),
+    (CheckpointNotFound("run"), "run 'run': nothing is stored"),
+    (CheckpointConflict("run", "it moved"), "run 'run': it moved"),
+    (CheckpointStoreCorrupt("run", "no seal"), "run 'run': no seal"),
+    (
+        RecoveryNeedsDecision("run", [DOUBT]),
+        "run 'run': in doubt: charge (question q1). Answer each with Rerun(), Happened(value) or DoNotRun(reason), "
+        "or declare the tool idempotent",
+    ),
+]
+said = pytest.mark.parametrize(("error", "text"), SAID, ids=[type(e).__name__ for e, _ in SAID])
+
+
+@said
+def test_an_error_says_its_facts(error: AgentAdapterError, text: str) -> None:
+    assert str(error) == text
+
+
+@said
+def test_facts_survive_the_way_to_another_process(error: AgentAdapterError, text: str) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made on the line itself
+    assert (type(again), str(again), vars(again)) == (type(error), text, vars(error))
+
+
+def test_a_missing_library_is_an_import_error_too() -> None:
+    """Item 4, the error."""
+    with pytest.raises(ImportError, match=r"agent-adapter\[redis\]"):
+        raise MissingDependency("redis", extra="redis")
+
+
+def test_calls_in_doubt_are_named_one_by_one() -> None:
+    error = RecoveryNeedsDecision("run", iter([DOUBT, DOUBT]))
+    assert (error.run_id, error.calls) == ("run", (DOUBT, DOUBT))
