@@ -41,6 +41,7 @@ MODES = [
     ["again", "id", "respond"],
     ["twice", "bare", "respond"],
     ["idle", "bare", "honest"],
+    ["named", "bare", "respond"],
 ]
 FRESH = [["fresh", "id", "honest"], ["fresh", "bare", "respond"]]
 FULL = int(os.environ.get("CRASH_FULL") or 0)

@@ -22,9 +22,20 @@ PATIENCE_S = 40
 POKES = 3
 TRIES = 5
 
-# `none`: invoke(None). `again`: the last answer is sent once more. `idle`: invoke(None) three times, and nobody answers.
-# `twice`: the worker that goes on is killed as well. `fresh`: the job comes again, under a new thread.
-Restart = Literal["none", "again", "idle", "twice", "fresh"]
+# `none`: invoke(None). `again`, `named`: the last answer is sent once more, as it was or with its question's id. `idle`:
+# invoke(None) three times, and nobody answers. `twice`: the worker that goes on is killed as well. `fresh`: the job comes
+# again, under a new thread.
+Restart = Literal["none", "again", "named", "idle", "twice", "fresh"]
+
+
+STARTS: dict[Restart, Start] = {
+    "none": "none",
+    "again": "again",
+    "named": "named",
+    "idle": "none",
+    "twice": "none",
+    "fresh": "input",
+}
 
 
 @dataclass(frozen=True)
@@ -78,9 +89,7 @@ def run_chain(cell: Cell, mode: Mode, kill_at: int | str, folder: Path) -> Chain
     for _ in range(POKES if mode.restart == "idle" else 0):
         code = in_child(folder, 0, lambda: worker().poke())
         troubles += [f"a poke ended with {code}"] if code else []
-    start: Start = (
-        "input" if mode.restart == "fresh" else "again" if mode.restart == "again" else "none"
-    )
+    start: Start = STARTS[mode.restart]
     thread = "t2" if mode.restart == "fresh" else "t"
     code = in_child(folder, 0, lambda: worker(thread).converse(start))
     troubles += [f"the worker that went on ended with {code}"] if code else []

@@ -25,8 +25,9 @@ SLOW_S = 0.03
 # LangGraph's refusal of a bare answer; a result does not show every question that waits.
 MORE_WAIT = "you must specify the interrupt id"
 
-# `input`: the first delivery. `none`: as a job runner restarts it. `again`: the person's last answer is sent again.
-Start = Literal["input", "none", "again"]
+# `input`: the first delivery. `none`: as a job runner restarts it. `again`: the person's last answer is sent again, as it
+# was sent; `named`: with its question's id.
+Start = Literal["input", "none", "again", "named"]
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,11 @@ class Worker:
         if start == "input":
             return self.scenario.input()
         sent = self.record.read("answers")
-        if start == "again" and sent:
-            return command(sent[-1]["answers"], bare=sent[-1]["bare"])
+        if start in {"again", "named"} and sent:
+            as_it_was = start == "again" and not self.scenario.asks_in_turns
+            answers, bare = sent[-1]["answers"], sent[-1]["bare"] and as_it_was
+            self.record.add("answers", bare=bare, answers=answers)
+            return command(answers, bare=bare)
         return None
 
     async def once(self, graph: Any, given: Any) -> Outcome:

@@ -76,12 +76,15 @@ class Scenario:
         build: makes the graph.
         script: every call that it makes.
         raises: the error that one of its tools raises; the run is then simply resumed.
+        asks_in_turns: people are asked at more than one step: an old bare answer cannot be told from a new one, and is only
+            sent again with its question's id.
         input: what it is started with.
     """
 
     build: Callable[[Kit, Script], Any]
     script: Script
     raises: str = ""
+    asks_in_turns: bool = False
     input: Callable[[], Any] = lambda: {"messages": [HumanMessage("go", id="human-1")]}
 
     @property
@@ -243,11 +246,11 @@ SCENARIOS = {
     "own_node": Scenario(own_node, CHARGES, input=_start_results),
     "subgraph": Scenario(subgraph, ASKS_ONE),
     "send": Scenario(fan_out, CHARGES),
-    "wrapped": Scenario(wrapped, ASKS_ONE),
+    "wrapped": Scenario(wrapped, ASKS),
     "asking": Scenario(tool_node, ASKS),
     "asking_one": Scenario(tool_node, ASKS_ONE),
     "asking_agent": Scenario(agent, ASKS_ONE),
-    "reviewed": Scenario(reviewed, CHARGES),
+    "reviewed": Scenario(reviewed, CHARGES, asks_in_turns=True),
     "raising": Scenario(
         tool_node, [[("flaky", "a4"), ("charge", "b4")], [("charge", "c4")]], raises="flaky a4"
     ),

@@ -1,5 +1,6 @@
 """Open question → interrupt with its own id; answer by id, or the one bare answer that can be meant → decision."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from agent_adapter_langgraph._compat import RESUME_MAP, bare_answer, take_bare_a
 from agent_adapter_langgraph._messages import MESSAGES
 from agent_adapter_langgraph._visit import Visit, stable_hash
 
+logger = logging.getLogger(__name__)
 UNREADABLE = "unreadable"
 CANNOT_BE_KEPT = "the answer holds something other than plain data, so it could not be kept for a tool that starts again"
 MISFIT = "the answer was not understood, or did not fit these requests; nothing was decided"
@@ -108,6 +110,8 @@ async def _read_bare(
     else:
         decided = {q.id: Answer(value) for q in bodies} or read_answers(value, doubts)
         note = "" if decided else MISFIT
+    if note:
+        logger.warning("a bare answer decided nothing: %s", note)
     # A refused answer is used up as well: LangGraph keeps it with the checkpoint, for whatever question is left alone.
     by = ",".join(sorted(decided)) or "nobody"
     if not await ledger.use_once(_bare_use(visit, bare), by):

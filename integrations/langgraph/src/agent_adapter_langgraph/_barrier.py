@@ -6,10 +6,10 @@ as safe as `"sync"`.
 """
 
 import asyncio
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from agent_adapter.errors import ConfigError
@@ -33,7 +33,6 @@ class Barrier:
         self._wait_s = wait_s
         self._allow_unsaved = allow_unsaved
         self._stored: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._lock = threading.Lock()
 
     def protects(self, visit: Visit) -> bool:
         """Whether calls of this visit are recorded.
@@ -121,9 +120,9 @@ class Barrier:
             }
 
     def _remember(self, visit: Visit, stored: Any) -> None:
-        with self._lock:
-            self._stored[visit.thread, stored["configurable"]["checkpoint_id"]] = None
-            while len(self._stored) > REMEMBERED:
+        self._stored[visit.thread, stored["configurable"]["checkpoint_id"]] = None
+        while len(self._stored) > REMEMBERED:
+            with suppress(KeyError):  # another thread was faster
                 self._stored.popitem(last=False)
 
     def _unstable(self, visit: Visit, missing: Any) -> UnstableVisit:

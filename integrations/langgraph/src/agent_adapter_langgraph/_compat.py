@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import hashlib
 import itertools
+import uuid
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
@@ -189,3 +190,11 @@ def steps_so_far(configurable: Mapping[str, Any], step: int) -> int:
     """How many steps this run of the graph has made, whatever its thread made before."""
     scratchpad = configurable.get(SCRATCHPAD)
     return step - int(getattr(scratchpad, "stop", 0))
+
+
+def step_of(checkpoint_id: str) -> str:
+    """The graph's step at which a checkpoint was made, which LangGraph keeps in its id; empty for an id of another kind."""
+    try:
+        return str(uuid.UUID(checkpoint_id).clock_seq)
+    except ValueError:
+        return ""

@@ -62,7 +62,6 @@ class Core:
         self.on_fork = on_fork
         self.types = types
         self.tools: dict[str, BaseTool] = {}
-        self._noted: set[tuple[str, str]] = set()
         self.drive = Drive(ledger, _mark if streaming == "mark" else _drop)
 
     def protection(self, visit: Visit, use: ToolUse) -> Literal["recorded", "read_only", "none"]:
@@ -119,14 +118,12 @@ class Core:
 
     async def _note_name(self, visit: Visit) -> None:
         """Keep with the thread that calls of it are recorded under this request's name, for whoever repairs it later."""
-        if (
-            visit.run_name is None
-            or not visit.thread
-            or (visit.thread, visit.run_name) in self._noted
-        ):
+        if visit.run_name is None or not visit.thread:
             return
-        await self.ledger.keep(name_note(visit.thread, visit.run_name), visit.run_name)
-        self._noted.add((visit.thread, visit.run_name))
+        note = name_note(visit.thread, visit.run_name)
+        # Looked for each time: whoever deletes the thread deletes the note with it.
+        if await self.ledger.kept(note) is None:
+            await self.ledger.keep(note, visit.run_name)
 
     async def names_in(self, thread: str) -> list[str]:
         """The names of the requests that made calls in this thread."""

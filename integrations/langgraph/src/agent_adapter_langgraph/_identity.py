@@ -101,6 +101,8 @@ def visit_call(visit: Visit, tool: str, call_id: str | None, arguments: Any) -> 
         return _call(visit, run, stable_hash("id", call_id)[:32], tool, call_id, arguments)
     execution = scope.execution if scope else visit.attempt
     occurrence = occurrences.next((visit.thread, place, execution), tool, digested)
+    if visit.run_name is not None:
+        occurrence = occurrences.in_named_run(visit, path_of(place), (tool, digested), occurrence)
     return _call(
         visit,
         run,

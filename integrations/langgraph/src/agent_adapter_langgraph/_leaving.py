@@ -1,5 +1,6 @@
 """How our errors and questions leave our code for the framework, and how sync code waits for store work."""
 
+import logging
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from agent_adapter_langgraph._selfcheck import require_questions
 from agent_adapter_langgraph._signals import LookAgain, stopping
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -42,4 +44,11 @@ def in_sync(work: Coroutine[Any, Any, T]) -> T:
 
 def in_background(work: Coroutine[Any, Any, Any]) -> None:
     """Do store work for which nobody can wait any more."""
-    threading.Thread(target=in_sync, args=(work,), name="agent-adapter-late").start()
+
+    def do() -> None:
+        try:
+            in_sync(work)
+        except Exception as error:  # noqa: BLE001 - nobody is left to raise it to
+            logger.warning("a call ended after its run had gone: %s", error)
+
+    threading.Thread(target=do, name="agent-adapter-late").start()

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from langgraph.config import get_config
@@ -15,6 +15,7 @@ from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import (
     Attempt,
     CallId,
+    ClaimLost,
     Replay,
     Slot,
     from_entry,
@@ -142,7 +143,8 @@ class LedgerObserver:
         if attempt is None:
             return
         try:
-            with leaving():
+            with leaving(), suppress(ClaimLost):
+                # Lost only by a call that may run twice, to a worker that was faster: both outcomes are true.
                 await _record(attempt, slot, result)
         finally:
             attempt.land()

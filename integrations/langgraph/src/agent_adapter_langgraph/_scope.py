@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from agent_adapter_langgraph._compat import step_of, steps_so_far
 from agent_adapter_langgraph._visit import Visit
 
 REMEMBERED = 10_000
@@ -29,9 +30,12 @@ class CallScope:
     execution: str
 
     def place(self, visit: Visit) -> str:
-        """Where below the scope the visit is; without the ids of `@task`s, which a retry changes."""
+        """Where below the scope the visit is: names, and for each graph that has checkpoints of its own, its step."""
         below = visit.namespace.removeprefix(self.namespace).lstrip("|")
-        return f"{self.base}|{_without_task_ids(visit, below)}" if below else self.base
+        if not below:
+            return self.base
+        sent = "" if visit.sent is None else str(visit.sent)
+        return f"{self.base}|{_without_task_ids(visit, below)}|{sent}"
 
 
 # Whose calls the present code makes: those of a durable node or of a tool's body; None elsewhere.
@@ -49,15 +53,25 @@ def scope_of(base: str, namespace: str) -> Iterator[None]:
 
 
 def _without_task_ids(visit: Visit, below: str) -> str:
-    """The namespace below a scope; a `@task` stands on its caller's checkpoint, a graph has checkpoints of its own."""
+    """The namespace below a scope: a retry changes the ids of tasks; the step of the graph that a task is of stays.
+
+    A `@task` stands on its caller's checkpoint; a graph has checkpoints of its own, and may go on in its middle.
+    """
     stands_on: Mapping[str, str] = visit.configurable.get("checkpoint_map") or {}
     walked = visit.namespace.removesuffix(below).rstrip("|")
+    above = walked.split("|")
+    parent = stands_on.get("")
+    for end in range(1, len(above)):
+        parent = stands_on.get("|".join(above[:end]), parent)
     parts = []
     for part in below.split("|"):
-        caller, walked = walked, f"{walked}|{part}" if walked else part
-        own_graph = walked in stands_on and stands_on[walked] != stands_on.get(caller)
-        parts.append(part if own_graph else part.split(":")[0])
-    return "|".join(part for part in parts if not part.isdigit())
+        checkpoint = stands_on.get(walked)
+        step = step_of(checkpoint) if checkpoint is not None and checkpoint != parent else ""
+        parent = parent if checkpoint is None else checkpoint
+        if not part.isdigit():
+            parts.append(f"{part.split(':')[0]}@{step}")
+        walked = f"{walked}|{part}" if walked else part
+    return "|".join(parts)
 
 
 class _Occurrences:
@@ -74,6 +88,33 @@ class _Occurrences:
             occurrence = counts[tool, digested]
             counts[tool, digested] += 1
             return occurrence
+
+    def in_named_run(self, visit: Visit, place: str, call: tuple[str, str], occurrence: int) -> int:
+        """The call's number in a named request: the node may have made equal ones in earlier steps of this run of the graph.
+
+        Args:
+            visit: the visit that makes the call.
+            place: where the call is counted.
+            call: its tool and digest.
+            occurrence: its number in this execution of the node; an execution that is repeated counts anew.
+        """
+        run = (
+            "named",
+            str(visit.run_name),
+            visit.thread,
+            place,
+            str(steps_so_far(visit.configurable, 0)),
+        )
+        with self._lock:
+            counts = self._of(run)
+            earlier = sum(
+                n
+                for (step, key), n in counts.items()
+                if key == "|".join(call) and int(step) < visit.step
+            )
+            now = (str(visit.step), "|".join(call))
+            counts[now] = max(counts[now], occurrence + 1)
+            return earlier + occurrence
 
     def so_far(self, execution: tuple[str, ...], tool: str, digested: str) -> int:
         """How many equal calls came before; nothing is counted."""
