@@ -93,13 +93,8 @@ def test_an_error_says_its_facts(error: AgentAdapterError, text: str) -> None:
 
 
 @said
-def test_a_copy_says_the_same(
-    error: AgentAdapterError, text: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_copy_says_the_same(error: AgentAdapterError, text: str) -> None:
     """Pools of processes and some event loops make copies of the errors that they hand over."""
-    if isinstance(error, MissingDependency):
-        reason = "its keyword-only argument is lost on the way"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     again = copy.copy(error)
     assert (type(again), str(again), vars(again)) == (type(error), text, vars(error))
 

@@ -166,9 +166,14 @@ def test_an_interrupt_cancels_the_work_and_waits_for_its_end(runner):
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     sender = threading.Thread(target=interrupt)
-    sender.start()
-    with pytest.raises(KeyboardInterrupt):
-        runner.run(long())
+    # A job in the background is started with the signal ignored.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        sender.start()
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(long())
+    finally:
+        signal.signal(signal.SIGINT, previous)
     assert ended.is_set()
     sender.join()
 

@@ -7,6 +7,7 @@ Classes hold facts as attributes and render them in `__str__`, so that a handler
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 
@@ -47,6 +48,9 @@ class MissingDependency(AgentAdapterError, ImportError):
         super().__init__(library, extra)
         self.library = library
         self.extra = extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), extra=self.extra), (self.library,)
 
     def __str__(self) -> str:
         return f"{self.library} is not installed: pip install agent-adapter[{self.extra}]"

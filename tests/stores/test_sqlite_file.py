@@ -210,7 +210,7 @@ async def test_a_missing_directory_is_an_error_every_time(tmp_path: Path) -> Non
 
 async def test_a_file_that_is_no_database_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_text("not a database " * 100)
-    with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+    with pytest.raises(ConfigError, match=r"runs\.db is not a SQLite database"):
         await SQLiteCheckpointStore(tmp_path / "runs.db").save("run", 0, checkpoint())
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from lg_scripted import GO, ScriptedChat, ask, loop, replying
@@ -32,9 +31,6 @@ def test_a_bare_answer_that_was_refused_never_answers_the_question_that_is_left(
     assert (left.value, still.id) == ("b", left.id)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="what a killed worker left is used for the question that is left"
-)
 def test_a_bare_answer_that_a_killed_worker_left_never_answers_another_question(
     oracle: Any, durable: DurableTools, sync_saver: Any
 ) -> None:

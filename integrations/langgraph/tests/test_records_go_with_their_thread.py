@@ -76,9 +76,6 @@ def test_from_sync_code_too(app, durable):
     assert durable.prune(0) >= 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="prune takes any number yet, and deletes all for a negative one"
-)
 @pytest.mark.parametrize("age", [-1, True, "1", None])
 async def test_an_age_is_a_number_of_seconds(age, app, durable):
     app.invoke(GO, THREAD)

@@ -118,7 +118,10 @@ def check_fit(cls: type, parts: Parts) -> None:
     if (
         (parts.fields_set is not None) != model
         or (parts.private is not None) != bool(attributes)
-        or (parts.extra is not None and (not issubclass(cls, BaseModel) or cls.__pydantic_root_model__))
+        or (
+            parts.extra is not None
+            and (not issubclass(cls, BaseModel) or cls.__pydantic_root_model__)
+        )
     ):
         raise InexactError("has other kinds of parts than a stored instance")
     for name in parts.private or ():

@@ -25,6 +25,7 @@ from agent_adapter_langgraph._messages import MESSAGES
 from agent_adapter_langgraph._visit import Visit, stable_hash
 
 logger = logging.getLogger(__name__)
+NOBODY = "nobody"
 UNREADABLE = "unreadable"
 CANNOT_BE_KEPT = "the answer holds something other than plain data, so it could not be kept for a tool that starts again"
 MISFIT = "the answer was not understood, or did not fit these requests; nothing was decided"
@@ -76,6 +77,9 @@ async def read(ledger: Ledger, visit: Visit, calls: Sequence[CallId]) -> Answers
     decisions, note = _read_named(named, questions)
     if value is not None and questions and not decisions:
         decisions, note = await _read_bare(ledger, visit, calls, questions, value)
+    elif value is not None and decisions:
+        # Somebody answered by id instead; what an earlier worker left must not answer the question that is left.
+        await ledger.use_once(_bare_use(visit, bare), NOBODY)
     return Answers(decisions, bare, note)
 
 
@@ -113,7 +117,7 @@ async def _read_bare(
     if note:
         logger.warning("a bare answer decided nothing: %s", note)
     # A refused answer is used up as well: LangGraph keeps it with the checkpoint, for whatever question is left alone.
-    by = ",".join(sorted(decided)) or "nobody"
+    by = ",".join(sorted(decided)) or NOBODY
     if not await ledger.use_once(_bare_use(visit, bare), by):
         return {}, f"this bare answer was already used, or refused: {BY_ID}"
     if decided:
@@ -134,11 +138,6 @@ def _bare_use(visit: Visit, bare: str) -> CallId:
         digest=bare,
         scope="",
     )
-
-
-def bare_digest(visit: Visit) -> str:
-    """A digest of the bare answer that is around in this visit, empty when there is none."""
-    return _bare_digest(bare_answer(visit.configurable))
 
 
 def storable(payload: Any) -> Any:

@@ -17,7 +17,7 @@ from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._messages import name_of
 from agent_adapter_langgraph._node import durable_node
 from agent_adapter_langgraph._replies import Replies
-from agent_adapter_langgraph._settings import Policies
+from agent_adapter_langgraph._settings import Policies, check_seconds
 from agent_adapter_langgraph._tool_node import DurableToolNode
 from agent_adapter_langgraph._turn import durable_turn
 from agent_adapter_langgraph._visit import listing, named_listing
@@ -75,6 +75,10 @@ class DurableTools:
         _one_of("on_fork", on_fork, ("replay", "rerun", "ask"))
         _one_of("on_busy", on_busy, ("conflict", "ask"))
         _one_of("streaming", streaming, ("drop", "mark"))
+        check_seconds("claim_wait_s", claim_wait_s)
+        check_seconds("barrier_s", barrier_s)
+        if not all(isinstance(kind, type) for kind in types):
+            raise ConfigError(f"types is a list of classes, not {types!r}")
         self._store = open_store(store)
         self._core = Core(
             Ledger(
@@ -144,7 +148,7 @@ class DurableTools:
             state: the graph's state, or its messages.
             thread_id: the thread that the state is of.
         """
-        return await _repair.repair(self._core, state, thread_id)
+        return await _repair.repair(self._core, state, str(thread_id))
 
     def repair(self, state: Any, thread_id: str) -> list[Any]:
         """As `arepair`, from sync code."""
@@ -152,7 +156,7 @@ class DurableTools:
 
     async def adelete_thread(self, thread_id: str) -> int:
         """How many records of the thread were deleted; call it where the checkpointer's thread is deleted."""
-        return await _repair.delete_runs(self._listing(), self._store, listing(thread_id))
+        return await _repair.delete_runs(self._listing(), self._store, listing(str(thread_id)))
 
     def delete_thread(self, thread_id: str) -> int:
         """As `adelete_thread`, from sync code."""
@@ -167,7 +171,12 @@ class DurableTools:
         return in_sync(self.adelete_run(run_name))
 
     async def aprune(self, older_than_s: float) -> int:
-        """How many runs of records were deleted: begun at least so long ago, and with finished calls only."""
+        """How many runs of records were deleted: begun at least so long ago, and with finished calls only.
+
+        Raises:
+            ConfigError: `older_than_s` is not a finite number from 0 on.
+        """
+        check_seconds("older_than_s", older_than_s)
         return await _repair.prune(self._core.ledger, self._listing(), self._store, older_than_s)
 
     def prune(self, older_than_s: float) -> int:

@@ -7,7 +7,7 @@ do not depend on it and go on.
 import contextvars
 import functools
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypedDict
 
 from langchain_core.runnables.config import set_config_context
 from langgraph.checkpoint.memory import InMemorySaver
@@ -15,7 +15,6 @@ from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Interrupt, interrupt
-from typing_extensions import TypedDict
 
 from agent_adapter.errors import ConfigError
 from agent_adapter_langgraph._compat import RESUME_MAP, BodyScope, bare_answer, take_bare_answer

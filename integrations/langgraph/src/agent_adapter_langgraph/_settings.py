@@ -1,5 +1,6 @@
 """What a LangChain tool may do, said once: policies by name, MCP hints in its metadata, and what this version refuses."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -11,6 +12,17 @@ from agent_adapter.policies import ToolPolicy
 
 # What the bridge acts on today; anything else is refused rather than ignored.
 BUILT = frozenset({"idempotent", "read_only", "reconcile", "did_not_happen", "tags"})
+
+
+def check_seconds(name: str, value: object) -> None:
+    """Nothing, when the value is a finite number of seconds from 0 on.
+
+    Raises:
+        ConfigError: it is not; the message names the setting.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:  # type: ignore[operator, arg-type]  # is_number says so
+        raise ConfigError(f"{name} is a finite number of seconds from 0 on, not {value!r}")
 
 
 class Policies:
@@ -25,6 +37,10 @@ class Policies:
     """
 
     def __init__(self, policies: Mapping[str, ToolPolicy], *, trust_annotations: bool) -> None:
+        if not isinstance(policies, Mapping):
+            raise ConfigError(
+                f"policies is a mapping of tool names to policies, not {type(policies).__name__}"
+            )
         for name, policy in policies.items():
             if not isinstance(policy, ToolPolicy):
                 raise ConfigError(

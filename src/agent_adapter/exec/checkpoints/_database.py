@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from weakref import WeakSet, WeakValueDictionary
 
+from agent_adapter.errors import ConfigError
 from agent_adapter.exec.checkpoints import _schema as schema
 from agent_adapter.exec.checkpoints._owners import LiveFile
 from agent_adapter.exec.checkpoints._readers import Readers
@@ -61,6 +62,11 @@ class Database:
             schema.prepare(connection, self.path)
             self._file = self._file or before
             self._check()
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+                raise
+            raise ConfigError(f"{self.path} is not a SQLite database: give another path") from error
         except BaseException:
             connection.close()
             raise

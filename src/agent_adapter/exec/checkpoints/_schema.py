@@ -98,6 +98,8 @@ def _inspect(connection: sqlite3.Connection, path: str) -> bool:
     }
     if not any(found.values()):
         return False
+    if not found["agent_adapter_meta"]:
+        raise _foreign(path, next(name for name, columns in found.items() if columns))
     if not found["agent_adapter_meta"] == ["key", "value"]:
         raise _foreign(path, "agent_adapter_meta")
     version = meta(connection, "schema")
