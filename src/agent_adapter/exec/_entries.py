@@ -5,7 +5,7 @@ An entry is written whole and replaced whole: the store compares complete record
 """
 
 import hashlib
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from agent_adapter._sealing import KeyRing, seal, unseal
@@ -70,7 +70,8 @@ class Entry:
         return replace(self, **changes)
 
 
-_FIELDS = frozenset(field.name for field in fields(Entry)) - {"state"}
+_STORED = tuple(field.name for field in fields(Entry) if field.name != "state")
+_FIELDS = frozenset(_STORED)
 
 
 def idempotency_key(call: CallId, seed: str) -> str:
@@ -90,8 +91,8 @@ def question_id(call: CallId, *parts: str) -> str:
 
 def to_record(ring: KeyRing, call: CallId, segment: int, entry: Entry) -> CallRecord:
     """The entry, sealed for exactly this place in this run."""
-    body = asdict(entry)
-    state = body.pop("state")
+    body = {name: getattr(entry, name) for name in _STORED}
+    state = entry.state
     document = seal(
         ring, {"v": VERSION, **body}, _binding(call.run, segment, call.key, call.tool, state)
     )
