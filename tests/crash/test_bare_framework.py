@@ -14,7 +14,7 @@ def test_without_the_bridge_a_killed_run_does_things_twice(
     lab: Any, scenario: str, saver: str
 ) -> None:
     cell = {"scenario": scenario, "saver": saver, "protected": False}
-    report = lab.run(cell=cell, modes=MODES, stride=2)
+    report = lab.run(cell=cell, modes=MODES, stride=5)
     assert report["unharmed"]["bad"] == []
     assert report["kills"] == report["chains"]
     assert report["duplicates"] > 0

@@ -46,6 +46,8 @@ MODES = [
 FRESH = [["fresh", "id", "honest"], ["fresh", "bare", "respond"]]
 FULL = int(os.environ.get("CRASH_FULL") or 0)
 SAMPLE = 23
+# Another graph has the same calls, and is killed at every point in the short form too.
+SAMPLED = {"asking_one"}
 
 
 def jobs() -> list[Any]:
@@ -54,8 +56,9 @@ def jobs() -> list[Any]:
     for row, scenario in enumerate(SCENARIOS):
         for column, cell in enumerate(CELLS):
             turned = (column - row) % len(CELLS)
-            if FULL or turned in (0, 2, 3):
-                strided = {"stride": 1} if FULL or turned == 0 else {"stride": SAMPLE}
+            whole = FULL or (turned == 0 and scenario not in SAMPLED)
+            if whole or turned in (0, 2, 3):
+                strided = {"stride": 1 if whole else SAMPLE}
                 shift = row * len(CELLS) + column
                 modes = [*MODES, *FRESH] if cell["named"] else MODES
                 modes = modes[shift % len(modes) :] + modes[: shift % len(modes)]

@@ -7,6 +7,7 @@ hand (a scenario, the kill, what comes after it):
                              "modes": [["idle", "id", "honest"]]}'
 """
 
+import gc
 import json
 import sys
 from collections.abc import Iterable
@@ -16,6 +17,8 @@ from races import run_race
 
 
 def main(jobs: Iterable[str]) -> None:
+    # What is here stays: the collector of a child has no reason to touch, and so to copy, these pages.
+    gc.freeze()
     for job in jobs:
         asked = json.loads(job)
         report = run_race(asked) if "moods" in asked else run_job(asked)

@@ -126,16 +126,16 @@ class Worker:
     async def _converse(self, graph: Any, start: Start) -> None:
         given = self._first(start)
         asked: tuple[Interrupt, ...] = ()
+        shown: set[str] = set()
         for round_ in range(ROUNDS):
             outcome = await self.once(graph, given)
             if outcome.questions:
                 hit(f"paused after round {round_}")
-                given = self._person.answer(
-                    outcome.questions, refused=[question.id for question in asked]
-                )
                 asked = outcome.questions
+                given = self._person.answer(asked, refused=shown)
+                shown |= {question.id for question in asked}
             elif asked and MORE_WAIT in outcome.error:
-                given = self._person.answer(asked, refused=[question.id for question in asked])
+                given = self._person.answer(asked, refused=shown)
             elif outcome.empty:
                 given = self.scenario.input()
             elif self.scenario.raises and self.scenario.raises in outcome.error:

@@ -1,7 +1,7 @@
 """The person: what every open question is answered with, by its id or as a bare value."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from langgraph.types import Command, Interrupt
@@ -25,7 +25,7 @@ class Person:
         self._style = style
 
     def answer(
-        self, questions: Sequence[Interrupt], *, refused: Sequence[str] = ()
+        self, questions: Sequence[Interrupt], *, refused: Collection[str] = ()
     ) -> Command[Any]:
         """The command that answers all of them; a bare value only for a single one that was not refused one before."""
         answers = {question.id: self.decide(question.value) for question in questions}

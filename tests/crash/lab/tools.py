@@ -140,12 +140,6 @@ class Watch(AgentMiddleware[Any, Any, Any]):
         hit("middleware after tool")
         return result
 
-    def before_model(self, state: Any, runtime: Any) -> None:
-        hit("middleware before model")
-
-    def after_agent(self, state: Any, runtime: Any) -> None:
-        hit("middleware after agent")
-
 
 def _both(name: str, run: Callable[[str], str]) -> BaseTool:
     async def arun(order: str) -> str:
