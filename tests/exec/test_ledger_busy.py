@@ -69,7 +69,7 @@ async def test_a_live_worker_that_does_not_finish_in_time_is_a_conflict(fleet, c
 async def test_nobody_waits_for_the_dead(fleet, call):
     await fleet.die("a", call)
     fleet.ledger("b", claim_wait_s=60.0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert (await fleet.ask("b", call)).cause == "died"
 
 
@@ -77,7 +77,7 @@ async def test_nobody_waits_for_a_worker_that_said_how_it_ended(fleet, call):
     attempt = await fleet.begin("a", call)
     await attempt.fail("raised", OSError())
     fleet.ledger("b", claim_wait_s=60.0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert (await fleet.ask("b", call)).cause == "raised"
 
 
