@@ -24,7 +24,7 @@ check: setup
 	$(MAKE) test PYTEST="$(BIN)/coverage run -m pytest"
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report
 
-crash: setup # CRASH_FULL=n lets each killed run go on in n ways (1 takes about an hour, 11 are all)
+crash: setup # CRASH_FULL=n lets each killed run go on in n ways (1 takes about an hour, 12 are all)
 	CRASH_FULL=$${CRASH_FULL:-1} $(PYTEST) tests/crash
 
 demo: setup

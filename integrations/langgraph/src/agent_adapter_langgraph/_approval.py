@@ -75,11 +75,11 @@ async def read(ledger: Ledger, visit: Visit, calls: Sequence[CallId]) -> Answers
         question for call in calls if (question := await ledger.open_question(call)) is not None
     ]
     decisions, note = _read_named(named, questions)
-    if value is not None and questions and not decisions:
-        decisions, note = await _read_bare(ledger, visit, calls, questions, value)
-    elif value is not None and decisions:
-        # Somebody answered by id instead; what an earlier worker left must not answer the question that is left.
+    if value is not None and named:
+        # Somebody answers by id now; what an earlier worker left must not answer the question that is left.
         await ledger.use_once(_bare_use(visit, bare), NOBODY)
+    elif value is not None and questions:
+        decisions, note = await _read_bare(ledger, visit, calls, questions, value)
     return Answers(decisions, bare, note)
 
 
