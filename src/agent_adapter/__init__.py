@@ -6,12 +6,16 @@ from agent_adapter.approvals import (
     ApprovalRequest,
     ApprovalStore,
     MemoryApprovalStore,
+    SQLiteApprovalStore,
+    StoreApprovals,
 )
 from agent_adapter.calls import ToolCall, ToolError, ToolResult, ToolSpec
 from agent_adapter.context import RunContext
 from agent_adapter.errors import (
     AgentAdapterError,
+    AgentDepthExceeded,
     ApprovalConflict,
+    ApprovalPending,
     CheckpointConflict,
     CheckpointError,
     CheckpointNotFound,
@@ -24,20 +28,33 @@ from agent_adapter.errors import (
     RecoveryNeedsDecision,
     RunLimitExceeded,
     ToolArgumentsInvalid,
+    ToolDenied,
     ToolFailed,
     ToolNotFound,
     ToolTimeout,
     ToolUsageError,
 )
-from agent_adapter.exec import Executor
+from agent_adapter.exec import (
+    Executor,
+    Step,
+    acall,
+    call,
+    configure,
+    recover_tool_loop,
+    run_tool_loop,
+    set_default_executor,
+)
+from agent_adapter.limits import RunLimits
 from agent_adapter.policies import ToolPolicy
 from agent_adapter.registry import Registry
 from agent_adapter.tools import Tool, tool
 
 __all__ = [
     "AgentAdapterError",
+    "AgentDepthExceeded",
     "ApprovalConflict",
     "ApprovalDecision",
+    "ApprovalPending",
     "ApprovalPort",
     "ApprovalRequest",
     "ApprovalStore",
@@ -56,9 +73,14 @@ __all__ = [
     "Registry",
     "RunContext",
     "RunLimitExceeded",
+    "RunLimits",
+    "SQLiteApprovalStore",
+    "Step",
+    "StoreApprovals",
     "Tool",
     "ToolArgumentsInvalid",
     "ToolCall",
+    "ToolDenied",
     "ToolError",
     "ToolFailed",
     "ToolNotFound",
@@ -67,5 +89,11 @@ __all__ = [
     "ToolSpec",
     "ToolTimeout",
     "ToolUsageError",
+    "acall",
+    "call",
+    "configure",
+    "recover_tool_loop",
+    "run_tool_loop",
+    "set_default_executor",
     "tool",
 ]

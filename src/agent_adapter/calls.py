@@ -7,7 +7,9 @@ from typing import Any, Literal, Self
 __all__ = ["CallStatus", "ErrorKind", "ToolCall", "ToolError", "ToolResult", "ToolSpec"]
 
 CallStatus = Literal["ok", "error", "denied", "pending", "cancelled"]
-ErrorKind = Literal["not_found", "invalid", "failed", "timeout", "denied", "cancelled"]
+ErrorKind = Literal[
+    "not_found", "invalid", "failed", "timeout", "denied", "cancelled", "skipped", "pending"
+]
 
 
 @dataclass(frozen=True)

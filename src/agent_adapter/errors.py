@@ -64,6 +64,10 @@ class RunLimitExceeded(AgentAdapterError):
     """A limit of the run was reached; the message names it."""
 
 
+class AgentDepthExceeded(RunLimitExceeded):
+    """An agent was called by an agent deeper than its `max_depth` allows; it did not begin."""
+
+
 class ToolFailed(AgentAdapterError):
     """A tool call ended without a value. `__cause__` is the tool's own exception where there was one.
 
@@ -92,6 +96,29 @@ class ToolArgumentsInvalid(ToolFailed):
 
 class ToolTimeout(ToolFailed):
     """The tool did not end within its timeout; a sync tool's thread may still be running."""
+
+
+class ToolDenied(ToolFailed):
+    """A guard, a limit of the tool or a person refused the call, or withheld its result; the message says why."""
+
+
+class ApprovalPending(ToolFailed):
+    """The call waits for a person; nothing ran.
+
+    Attributes:
+        requests: what has to be decided, `ApprovalRequest` values.
+    """
+
+    def __init__(self, tool: str, call_id: str, requests: Sequence[Any]) -> None:
+        super().__init__(tool, call_id, "waits for a person's decision")
+        self.requests = tuple(requests)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.tool, self.call_id, self.requests)
+
+    def __str__(self) -> str:
+        ids = ", ".join(str(request.id) for request in self.requests)
+        return f"{super().__str__()}: {ids}"
 
 
 class CheckpointError(AgentAdapterError):

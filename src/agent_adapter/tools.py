@@ -15,7 +15,7 @@ from agent_adapter._threads import run_in_thread
 from agent_adapter.calls import ToolSpec
 from agent_adapter.context import RunContext
 from agent_adapter.errors import ToolUsageError
-from agent_adapter.policies import Confirm, Reconcile, ToolPolicy
+from agent_adapter.policies import AnyGuard, Confirm, Reconcile, ToolPolicy
 
 __all__ = ["InvalidArguments", "Tool", "ToolKind", "tool"]
 
@@ -115,7 +115,7 @@ class _Settings(TypedDict, total=False):
     timeout: float | None
     retry: int | None
     cache: float | None
-    guards: tuple[Callable[..., Any], ...]
+    guards: tuple[AnyGuard, ...]
     tags: tuple[str, ...]
 
 

@@ -45,7 +45,7 @@ def table() -> list[tuple[Facts, Rules, Step]]:
 
 
 def test_the_walk_is_complete(table):
-    assert len(EVERY_FACTS) == 5 * 2 * 2 * 2 * 2 * 3 * 2 * 4 * 5
+    assert len(EVERY_FACTS) == 5 * 2 * 2 * 2 * 2 * 2 * 3 * 2 * 4 * 6
     assert len(EVERY_RULES) == 2 * 2 * 3 * 2
     assert {step for _, _, step in table} == ALL
 
@@ -58,6 +58,7 @@ class Case(NamedTuple):
     # What the settings make of a finished call of another visit; empty when it is none or they do not care.
     fork: str
     parked: bool
+    gated: bool  # parked before its body has ever begun
     goes_on: bool
     undone: bool
     maybe_running: bool
@@ -72,7 +73,7 @@ class Case(NamedTuple):
     @property
     def doubtful(self) -> bool:
         """It may have taken effect, with these arguments or others; nobody is waited for and no repeat is harmless."""
-        known = self.unrecorded or self.finished or self.parked or self.undone
+        known = self.unrecorded or self.finished or self.parked or self.gated or self.undone
         return not (known or self.awaited or self.repeatable)
 
     @property
@@ -81,11 +82,10 @@ class Case(NamedTuple):
 
     @property
     def undecided(self) -> bool:
-        return self.doubtful and self.answered in (None, "answer")
+        return self.doubtful and self.answered in (None, "answer", "edit")
 
     @property
     def proven(self) -> bool:
-        """The probe says that nothing happened, and nothing can happen any more."""
         return self.probed == "did_not_happen" and self.dead
 
 
@@ -97,7 +97,8 @@ def case_of(facts: Facts, rules: Rules) -> Case:
         unrecorded=facts.state is None,
         finished=finished,
         fork=rules.on_fork if finished and facts.forked and rules.on_fork != "replay" else "",
-        parked=facts.state == "pending" and facts.same,
+        parked=facts.state == "pending" and facts.same and not facts.gated,
+        gated=facts.state == "pending" and facts.gated,
         goes_on=facts.container or facts.answered == "answer",
         undone=started and facts.undone,
         maybe_running=maybe_running,
@@ -132,26 +133,20 @@ RULES = [
         only(Step.REPLAY),
     ),
     Rule("only a finished call is replayed", lambda c: not c.finished, ALL - only(Step.REPLAY)),
-    Rule("a fork may simply run, too", lambda c: c.fork == "rerun", only(Step.BRANCH)),
+    Rule(
+        "a fork runs, too, where the settings or a person say so",
+        lambda c: c.fork == "rerun" or (c.fork == "ask" and c.answered == "rerun"),
+        only(Step.BRANCH),
+    ),
     Rule(
         "a fork may be asked about",
-        lambda c: c.fork == "ask" and c.answered in (None, "answer"),
+        lambda c: c.fork == "ask" and c.answered in (None, "answer", "edit"),
         only(Step.ASK),
     ),
     Rule(
-        "on a fork, do not run is recorded",
-        lambda c: c.fork == "ask" and c.answered == "do_not_run",
+        "on a fork, what happened and do not run are recorded",
+        lambda c: c.fork == "ask" and c.answered in ("happened", "do_not_run"),
         only(Step.SETTLE),
-    ),
-    Rule(
-        "what happened on a fork is recorded",
-        lambda c: c.fork == "ask" and c.answered == "happened",
-        only(Step.SETTLE),
-    ),
-    Rule(
-        "a fork that was approved runs, too",
-        lambda c: c.fork == "ask" and c.answered == "rerun",
-        only(Step.BRANCH),
     ),
     Rule(
         "a parked call goes on with its body's answer, or when a graph inside keeps it",
@@ -163,13 +158,24 @@ RULES = [
         lambda c: c.parked and not c.goes_on,
         only(Step.ASK),
     ),
+    Rule(
+        "a call that a person answered for before it began is over",
+        lambda c: c.gated and c.answered in ("happened", "do_not_run"),
+        only(Step.SETTLE),
+    ),
+    Rule(
+        "a call that waits before its body goes back to its gate, whatever its arguments are now",
+        lambda c: c.gated and c.answered not in ("happened", "do_not_run"),
+        only(Step.REENTER),
+    ),
     Rule("what provably did nothing runs again", lambda c: c.undone, only(Step.REENTER)),
     Rule("who may be at it is waited for", lambda c: c.awaited, only(Step.WAIT)),
     Rule("nobody else is waited for", lambda c: not c.awaited, ALL - only(Step.WAIT)),
     Rule(
         "a repeatable call in doubt runs again",
         lambda c: (
-            c.repeatable and not (c.unrecorded or c.finished or c.parked or c.undone or c.awaited)
+            c.repeatable
+            and not (c.unrecorded or c.finished or c.parked or c.gated or c.undone or c.awaited)
         ),
         only(Step.REENTER),
     ),
@@ -252,7 +258,8 @@ def test_a_call_that_may_have_happened_never_runs_without_a_decision_or_a_proof(
             continue
         decided = facts.answered == "rerun"
         setting = facts.state == "done" and facts.forked and rules.on_fork == "rerun"
-        own_question = facts.state == "pending" and (facts.container or facts.answered == "answer")
+        entered = facts.container or facts.gated or facts.answered == "answer"
+        own_question = facts.state == "pending" and entered
         probed = rules.probe and facts.probed == "did_not_happen" and facts.owner == "dead"
         proven = facts.state == "started" and (facts.undone or probed)
         assert decided or setting or own_question or proven, (facts, rules)
@@ -275,9 +282,20 @@ def test_no_body_starts_beside_a_live_worker_without_a_decision(table):
 
 def test_an_answer_to_another_kind_of_question_decides_nothing(table):
     for facts, rules, step in table:
-        body_asks = facts.state == "pending" and facts.same
-        if facts.answered is not None and (facts.answered == "answer") != body_asks:
+        waits = facts.state == "pending"
+        body_asks = waits and facts.same and not facts.gated
+        fits = {"answer": body_asks, "edit": waits and facts.gated}.get(
+            str(facts.answered), not body_asks
+        )
+        if facts.answered is not None and not fits:
             assert step == next_step(replace(facts, answered=None), rules), (facts, rules)
+
+
+def test_no_setting_of_the_tool_opens_a_gate(table):
+    """Item 120: being repeatable, probed or on a fork says nothing of what a person has not approved."""
+    for facts, _, step in table:
+        if facts.state == "pending" and facts.gated:
+            assert step == next_step(Facts("pending", gated=True, answered=facts.answered), Rules())
 
 
 def test_the_defaults_are_the_careful_ones():

@@ -263,22 +263,6 @@ async def test_there_is_no_idempotency_key_outside_a_durable_call():
         assert await executor.run(key) is None
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("confirm", True), ("guards", (print,)), ("cache", 5.0), ("retry", 3)]
-)
-async def test_a_policy_that_is_not_carried_out_is_refused_and_nothing_runs(field, value):
-    ran = []
-    strict = tool(name="strict", **{field: value})(lambda: ran.append(1))
-    message = f"tool 'strict' sets '{field}', which this executor does not carry out"
-    with pytest.raises(ConfigError, match=message):
-        Executor(Registry([strict]))
-    with pytest.raises(ConfigError, match=message):
-        await executor.run(strict)
-    with pytest.raises(ConfigError, match=message):
-        await executor.run_many([ToolCall("c", "strict")], registry=Registry([strict]))
-    assert ran == []
-
-
 async def test_policies_about_calls_in_doubt_are_accepted():
     policies = {
         "idempotent": True,
@@ -297,6 +281,8 @@ async def test_policies_about_calls_in_doubt_are_accepted():
         {"timeout": True},
         {"concurrency": 0},
         {"concurrency": True},
+        {"retry": 0},
+        {"retry": True},
     ],
 )
 def test_a_setting_with_an_impossible_value_is_refused(wrong):

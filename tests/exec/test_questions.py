@@ -262,7 +262,7 @@ def test_a_request_id_is_never_32_bare_hex_digits():
     assert QUESTION.request_id == f"q-{QUESTION.id}"
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", sorted(set(CAUSES) - {"approval"}))
 def test_a_question_says_what_is_known_and_what_each_answer_means(cause):
     text = replace(QUESTION, cause=cause, detail="HTTP 502").describe()
     assert text == (

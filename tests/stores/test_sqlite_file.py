@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from agent_adapter._sqlite import _schema as schema
 from agent_adapter.errors import ConfigError
 from agent_adapter.exec.checkpoints import Checkpoint, SQLiteCheckpointStore
-from agent_adapter.exec.checkpoints import _schema as schema
 from agent_adapter.testing.stores import checkpoint, record
 
 FOREIGN = "CREATE TABLE agent_adapter_calls (id INTEGER PRIMARY KEY, what TEXT)"

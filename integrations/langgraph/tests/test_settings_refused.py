@@ -8,11 +8,10 @@ from agent_adapter import ConfigError, ToolPolicy
 from agent_adapter_langgraph import DurableTools
 
 NOT_BUILT = {
-    "confirm": True,
-    "guards": (print,),
-    "cache": 60.0,
-    "retry": 3,
-    "timeout": 5.0,
+    "guards": {"guards": (print,)},
+    "cache": {"cache": 60.0, "idempotent": True},
+    "retry": {"retry": 3},
+    "timeout": {"timeout": 5.0},
 }
 
 
@@ -20,7 +19,7 @@ NOT_BUILT = {
 def test_a_policy_that_is_not_carried_out_is_never_ignored(field, tmp_path):
     policies = {
         "search": ToolPolicy(read_only=True),
-        "charge": ToolPolicy(**{field: NOT_BUILT[field]}),
+        "charge": ToolPolicy(**NOT_BUILT[field]),
     }
 
     with pytest.raises(ConfigError, match=rf"policies\['charge'\]\.{field} .* leave it out"):
@@ -29,15 +28,11 @@ def test_a_policy_that_is_not_carried_out_is_never_ignored(field, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_function_that_confirms_is_refused_too(tmp_path):
-    with pytest.raises(ConfigError, match=r"policies\['charge'\]\.confirm"):
-        DurableTools(
-            tmp_path / "runs.db", policies={"charge": ToolPolicy(confirm=lambda _args, _ctx: False)}
-        )
-
-
-def test_what_is_carried_out_is_accepted(tmp_path):
+@pytest.mark.parametrize("confirm", [True, lambda _args, _ctx: False], ids=["flag", "function"])
+@pytest.mark.parametrize("gate", [True, False])
+def test_what_is_carried_out_is_accepted(confirm, gate, tmp_path):
     everything = ToolPolicy(
+        confirm=confirm,
         idempotent=True,
         read_only=True,
         reconcile=lambda _arguments, _key: None,
@@ -45,7 +40,7 @@ def test_what_is_carried_out_is_accepted(tmp_path):
         tags=("money",),
     )
 
-    DurableTools(tmp_path / "runs.db", policies={"charge": everything})
+    DurableTools(tmp_path / "runs.db", policies={"charge": everything}, gate=gate)
 
     assert list(tmp_path.iterdir()) == []
 

@@ -7,6 +7,8 @@ from agent_adapter.approvals._port import (
     StoredApproval,
     approval_store,
 )
+from agent_adapter.approvals._sqlite import SQLiteApprovalStore
+from agent_adapter.approvals._store_approvals import StoreApprovals
 from agent_adapter.approvals._types import (
     AnswerEntry,
     ApprovalDecision,
@@ -23,6 +25,8 @@ __all__ = [
     "ApprovalStore",
     "MemoryApprovalStore",
     "ResumeAnswer",
+    "SQLiteApprovalStore",
+    "StoreApprovals",
     "StoredApproval",
     "approval_store",
     "same_decision",

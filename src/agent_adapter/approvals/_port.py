@@ -18,13 +18,17 @@ class StoredApproval:
 
 @runtime_checkable
 class ApprovalStore(Protocol):
-    """Where parked requests wait: the first decision stands, and it is used once."""
+    """Where parked requests wait: the first decision stands, and it is used once.
+
+    A store that others can write to seals what it keeps: any method raises `CheckpointStoreCorrupt` for what was changed.
+    """
 
     async def park(self, request: ApprovalRequest) -> StoredApproval:
         """What stands for this request; parking it again changes nothing.
 
         Raises:
             ApprovalConflict: the id stands for another tool or other arguments.
+            ToolUsageError: a name is empty or no text, a time has no zone; NotSealable: the arguments are not plain.
         """
 
     async def get(self, request_id: str) -> StoredApproval | None:
@@ -34,7 +38,7 @@ class ApprovalStore(Protocol):
         """Store the decision; the same one again is fine.
 
         Raises:
-            ToolUsageError: no such request.
+            ToolUsageError: no such request, or a time without a zone; NotSealable: the edits have no exact form.
             ApprovalConflict: it was decided differently, or it has expired.
         """
 

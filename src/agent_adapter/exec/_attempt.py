@@ -6,14 +6,15 @@ was not dead), the late outcome is kept beside it and the worker is told to stop
 """
 
 import asyncio
-import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_adapter.errors import ApprovalConflict, CheckpointConflict
+from agent_adapter.errors import CheckpointConflict
+from agent_adapter.exec._asked import Asked, ClaimLost, new_nonce, refuse_other_answer, text_of
 from agent_adapter.exec._entries import CallId, Entry, idempotency_key
 from agent_adapter.exec._flights import Flight
-from agent_adapter.exec._questions import Question
+from agent_adapter.exec._gate import Gate, waiting
+from agent_adapter.exec._questions import Edited, Question, Rerun
 from agent_adapter.exec.checkpoints import CallRecord
 from agent_adapter.policies import ToolPolicy
 
@@ -21,49 +22,12 @@ if TYPE_CHECKING:
     from agent_adapter.exec._ledger import Ledger
 
 
-class Asked(Exception):
-    """Only a person can say what became of a call; the bridge turns this into its framework's pause."""
-
-    def __init__(self, question: Question) -> None:
-        super().__init__(question)
-        self.question = question
-
-
-class ClaimLost(Exception):
-    """Somebody else claimed the call first; look at it again."""
-
-
-def refuse_other_answer(call: CallId, decision: Any, standing: Entry) -> None:
-    """Raise when the standing record used another answer to the same question.
-
-    Raises:
-        ApprovalConflict: it did.
-    """
-    used = standing.decision
-    if used and used["question"] == decision["question"] and used != decision:
-        raise ApprovalConflict(
-            f"call {call.call_id!r} of tool {call.tool!r}: question {decision['question']} was already answered "
-            "differently; the first answer stands and nothing ran for this one"
-        )
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed
-        return "(its message cannot be rendered)"
-
-
-def new_nonce() -> str:
-    """128 random bits that make a record unlike every other."""
-    return secrets.token_hex(16)
-
-
 class Attempt:
     """The right to run one call's body, held until `land`.
 
     Attributes:
         call: the call.
+        gate: what a person decided about it before its body began.
         answers: for a body that asks: the answers it was given so far, encoded, in order.
         started: the claim is stored: the body may have begun.
     """
@@ -79,8 +43,10 @@ class Attempt:
         seen: CallRecord | None = None,
         past: Entry | None = None,
         decision: Any = None,
+        verdict: Rerun | Edited | None = None,
     ) -> None:
         self.call = call
+        self.gate = Gate(past, verdict)
         self.started = False
         self._ledger = ledger
         self._flight = flight
@@ -99,7 +65,8 @@ class Attempt:
         self._started_as: Entry | None = None
         self._repeatable = policy.idempotent or policy.read_only
         # A repeatable call needs no record before its body; its seed has to be the same without one.
-        self._seed = past.seed if past else "" if self._repeatable else new_nonce()
+        fresh = "" if self._repeatable else new_nonce()
+        self._seed = past.seed if past else fresh if call.seed is None else call.seed
 
     @property
     def answers(self) -> list[Any]:
@@ -127,6 +94,12 @@ class Attempt:
         return decision is not None and decision["kind"] == "answer"
 
     @property
+    def decided_again(self) -> bool:
+        """Whether a person decided about this call in doubt that it is run again."""
+        decision: Any = self._past.decision if self._past else None
+        return self.doubtful and decision is not None and decision["kind"] == "rerun"
+
+    @property
     def body_output(self) -> Any:
         """What the body returned in an earlier attempt whose surroundings did not finish; None when it has to run."""
         return self._past.outcome if self._past and self._past.container else None
@@ -143,6 +116,48 @@ class Attempt:
             self._seed = self._seed or new_nonce()
         self._policy = policy
 
+    @property
+    def stored(self) -> bool:
+        """Whether a record says that the call began here."""
+        return self._stored
+
+    async def ask_approval(self, shown: Any) -> Question:
+        """Store that a person has to approve the call with these arguments (encoded) first; returns the question.
+
+        Raises:
+            ClaimLost: another worker has gone on with the call.
+        """
+        gate = waiting("", shown)
+        past = self._past
+        if past is not None and past.state == "pending" and past.gate == gate and past.asked:
+            return self._ledger.question(self.call, past, "dead")
+        entry, question = self._asking(self._current.but(state="pending", gate=gate, decision=None))
+        _, _, mine = await self._ledger.log.claim(self.call, entry, self._seen, life=self._segment)
+        if not mine:
+            raise ClaimLost
+        return question
+
+    async def hold(self, request: str, shown: Any) -> None:
+        """Store that the call waits for a person before its body begins; noting the same again writes nothing.
+
+        Args:
+            request: the request's id.
+            shown: the arguments that the person sees, encoded.
+
+        Raises:
+            ClaimLost: another worker has gone on with the call.
+        """
+        gate = waiting(request, shown)
+        past = self._past
+        if past is not None and past.state == "pending" and past.gate == gate:
+            return
+        entry = self._current.but(state="pending", gate=gate)
+        _, standing, mine = await self._ledger.log.claim(
+            self.call, entry, self._seen, life=self._segment
+        )
+        if not mine and not (standing.state == "pending" and standing.gate == gate):
+            raise ClaimLost
+
     async def start(self, arguments: Any) -> None:
         """Store that the body begins, with the arguments it is really given.
 
@@ -157,7 +172,10 @@ class Attempt:
         if self.started and not self._repeatable and self._current.ended != "undone":
             raise Asked(await self._ask(self._current))
         entry = self._next(arguments)
-        if self._repeatable and entry.decision is None and not entry.answers:
+        approved = entry.decision is not None or entry.gate is not None
+        if self._repeatable and not approved and not entry.answers:
+            # Nothing is stored of it, so what it stands on has to be.
+            await self._ledger.log.saved()
             self._entry, self.started = entry, True
             return
         await self._claim(entry)
@@ -189,7 +207,9 @@ class Attempt:
     def doubtful(self) -> bool:
         """Whether the record that this attempt stands on says that the effect may already have happened."""
         past = self._past
-        if past is None or self._repeatable or past.container or past.ended == "undone":
+        if past is None or self._repeatable or past.container:
+            return False
+        if past.gated or past.ended == "undone":
             return False
         return past.state in ("started", "unrecordable") or past.digest != self.call.digest
 
@@ -208,6 +228,11 @@ class Attempt:
         if self._entry is not None:
             self._refused = None if began else error
             self._entry = self._ended("raised", error)
+
+    async def keep_late(self, outcome: Any) -> None:
+        """Keep beside the record how a body ended that was given up."""
+        entry = self._started_as or self._next(self.call.arguments)
+        await self._ledger.keep_late(self.call, entry.but(state="done", outcome=outcome))
 
     async def fail(self, how: Literal["raised", "cancelled"], error: BaseException) -> None:
         """Store that the call ended without an answer; a `did_not_happen` error lets it run again.
@@ -230,7 +255,7 @@ class Attempt:
         refused = self._refused is not None and self._refused in (error, error.__cause__)
         harmless = refused or isinstance(error, self._policy.did_not_happen)
         undone = how == "raised" and harmless
-        detail = f"{type(error).__name__}: {_text(error)}"[:500]
+        detail = f"{type(error).__name__}: {text_of(error)}"[:500]
         return self._current.but(ended="undone" if undone else how, detail=detail)
 
     async def pause(self, payload: Any, schema: Any) -> Question:
@@ -275,12 +300,19 @@ class Attempt:
             attempt=before.attempt + 1 if before else 1,
             answers=before.answers if before else [],
             decision=before.decision if before else self._decision,
+            gate=self.gate.for_record,
             payload=before.payload if before else None,
             schema=before.schema if before else None,
         )
 
     async def _ask(self, entry: Entry) -> Question:
         """Store the entry as an asked question; returns the question."""
+        entry, question = self._asking(entry)
+        await self._replace(entry)
+        return question
+
+    def _asking(self, entry: Entry) -> tuple[Entry, Question]:
+        """The entry as one that asks, and its question."""
         question = self._ledger.question(self.call, entry, "dead")
         asked = {
             "question": question.id,
@@ -288,13 +320,13 @@ class Attempt:
             "scope": self.call.scope,
             "digest": self.call.digest,
         }
-        await self._replace(entry.but(asked=asked))
-        return replace(question, asked_with=self._bare)
+        return entry.but(asked=asked), replace(question, asked_with=self._bare)
 
     async def _replace(self, entry: Entry) -> None:
         while True:
+            # Whoever began a call may always say how it ended; to begin is for whoever has the run.
             record, standing, mine = await self._ledger.log.claim(
-                self.call, entry, self._seen, life=self._segment
+                self.call, entry, self._seen, life=self._segment, fenced=not self._stored
             )
             if mine:
                 self._seen, self._entry = record, entry

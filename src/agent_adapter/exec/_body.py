@@ -4,7 +4,7 @@ import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,15 +32,22 @@ class Ended:
     cancelled: asyncio.CancelledError | None = None
 
 
-async def end_body(tool: Tool, body: asyncio.Future[Any], timeout_s: float | None) -> Ended:
+Late = Callable[[asyncio.Future[Any]], None]
+
+
+async def end_body(
+    tool: Tool, body: asyncio.Future[Any], timeout_s: float | None, *, on_late: Late | None = None
+) -> Ended:
     """How the body ended. An async one that is out of time, or whose caller is cancelled, is cancelled and awaited.
+
+    A sync one that nobody waits for any more is logged when it ends, and `on_late` is called with it.
 
     Raises:
         CancelledError: the caller was cancelled and the body has no value; or the body itself raised it.
     """
     clock = asyncio.get_running_loop().time
     deadline = None if timeout_s is None else clock() + timeout_s
-    outcome = await _end(tool, body, timeout_s, stoppable=tool.is_async)
+    outcome = await _end(tool, body, timeout_s, stoppable=tool.is_async, on_late=on_late)
     while inspect.isawaitable(outcome.value):
         # A sync wrapper around an async function: what it returned is the rest of the body.
         if outcome.cancelled is not None:
@@ -60,6 +67,7 @@ async def _end(
     *,
     stoppable: bool,
     given_s: float | None = None,
+    on_late: Late | None = None,
 ) -> Ended:
     cancelled: asyncio.CancelledError | None = None
     try:
@@ -71,7 +79,7 @@ async def _end(
         stopped = body.cancel()
         cancelled = await ended([body]) or cancelled
     if not body.done():
-        body.add_done_callback(functools.partial(_log_late_end, tool.name))
+        body.add_done_callback(functools.partial(_ended_late, tool.name, on_late))
     if cancelled is not None and not _has_value(body):
         raise cancelled
     if not body.done() or (stopped and body.cancelled()):
@@ -91,7 +99,14 @@ async def _await(rest: Awaitable[Any]) -> Any:
     return await rest
 
 
-def _log_late_end(name: str, body: asyncio.Future[Any]) -> None:
-    if not body.cancelled():
-        how = "returned a value" if body.exception() is None else f"raised {body.exception()!r}"
-        _log.warning("tool %r ended after its caller had left: it %s, which nobody gets", name, how)
+def _ended_late(name: str, on_late: Late | None, body: asyncio.Future[Any]) -> None:
+    if body.cancelled():
+        return
+    error = body.exception()
+    how = "returned a value" if error is None else f"raised {error!r}"
+    _log.warning("tool %r ended after its caller had left: it %s, which nobody gets", name, how)
+    if error is None and inspect.iscoroutine(body.result()):
+        # The rest of a sync wrapper's body: it has not begun, and nobody waits for it.
+        body.result().close()
+    elif on_late is not None:
+        on_late(body)

@@ -1,165 +1,222 @@
-"""One call: found, validated, claimed, started, run, recorded, settled, in the order of the functions here."""
+"""One call: found, validated, claimed, then replayed or taken through its policies, run, recorded and settled."""
 
 import asyncio
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from agent_adapter.calls import ErrorKind, ToolCall, ToolError, ToolResult
+from agent_adapter._canonical import digest
+from agent_adapter.calls import ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
-from agent_adapter.errors import CheckpointError, ConfigError
-from agent_adapter.exec._body import Ended, end_body
-from agent_adapter.exec._call_key import _call_key_scope
+from agent_adapter.errors import ConfigError, NotSealable
+from agent_adapter.exec._approve import approve
+from agent_adapter.exec._cached import cache_key, find_cached, keep_cached
+from agent_adapter.exec._claimed import Claimed, Place, Resumed, escapes, failed
 from agent_adapter.exec._gather import ended
+from agent_adapter.exec._guarding import guard_after, guard_before
 from agent_adapter.exec._journal import Journal
-from agent_adapter.exec._slot import Slot
-from agent_adapter.exec._visit import Visit, current_visit, visit_scope
-from agent_adapter.exec.control import is_control_flow
+from agent_adapter.exec._policies import Policies
+from agent_adapter.exec._retry import run_body
+from agent_adapter.exec._telling import tell_ended, tell_hooks, tell_started
+from agent_adapter.exec._visit import current_visit
+from agent_adapter.limits import current_meter
 from agent_adapter.tools import Tool
 
-_NO_CONTEXT = RunContext()
-_NOT_CARRIED_OUT = ("confirm", "guards", "cache", "retry")
+__all__ = ["Claimed", "claim_call", "run_call"]
 
-
-@dataclass(eq=False)
-class Claimed:
-    """A call that has its place in the visit's journal (where there is a visit) and may start.
-
-    Attributes:
-        outcome: the result, from the moment on at which it is known; a cancellation that comes later does not undo it.
-    """
-
-    call: ToolCall
-    tool: Tool
-    arguments: Mapping[str, Any]
-    ctx: RunContext
-    timeout_s: float | None
-    visit: Visit | None
-    slot: Slot | None
-    outcome: ToolResult | None = None
+T = TypeVar("T")
 
 
 def claim_call(
-    call: ToolCall, tool: Tool | None, ctx: RunContext | None, *, timeout_s: float | None
+    call: ToolCall,
+    tool: Tool | None,
+    ctx: RunContext,
+    policies: Policies,
+    *,
+    timeout_s: float | None,
+    key: str | None = None,
+    journal: Journal | None = None,
+    resumed: Resumed | None = None,
 ) -> Claimed | ToolResult:
     """The claimed call, or the failure of one that cannot even start. Awaits nothing: the order of calls is kept.
 
+    Args:
+        call: what is asked for.
+        tool: what its name stands for.
+        ctx: the run that it belongs to.
+        policies: the executor's.
+        timeout_s: seconds for each attempt.
+        key: names the call in its journal, in place of its occurrence.
+        journal: where it is claimed, in place of the present visit's.
+        resumed: the decision that was made before.
+
     Raises:
-        ConfigError: the tool has a policy that is not carried out here.
+        ConfigError: a person has to be asked, and there is neither a way to ask nor a visit that could wait.
         ToolUsageError: the call ran before and could not be recorded.
     """
     if tool is None:
         error = ToolError("not_found", "ToolNotFound", f"there is no tool named {call.name!r}")
         return ToolResult(call_id=call.id, tool=call.name, status="error", error=error)
-    refuse_policies(tool)
     try:
         arguments = tool.validate(call.arguments)
     except Exception as exc:  # a validator is the tool's code; its errors become the result
-        if _escapes(exc):
+        if escapes(exc):
             raise
-        return _failed(call, "invalid", exc)
+        return failed(call, "invalid", exc)
     visit = current_visit()
-    slot = visit.journal.claim(tool.name, arguments, tool.returns, policy=tool) if visit else None
-    return Claimed(call, tool, arguments, ctx or _NO_CONTEXT, timeout_s, visit, slot)
-
-
-def refuse_policies(tool: Tool) -> None:
-    """Refuse a tool with a policy that this executor would have to ignore.
-
-    Raises:
-        ConfigError: it has one; the message names the tool and the field.
-    """
-    for name in _NOT_CARRIED_OUT:
-        if getattr(tool, name) not in (None, False, ()):
-            raise ConfigError(
-                f"tool {tool.name!r} sets {name!r}, which this executor does not carry out: remove it"
-            )
+    journal = journal or (visit.journal if visit else None)
+    slot = None
+    if journal is not None:
+        slot = journal.claim(tool.name, arguments, tool.returns, key=key, policy=tool)
+    if slot is None and tool.confirm is not False and policies.approvals is None:
+        raise ConfigError(
+            f"tool {tool.name!r} needs a person's approval and nobody can be asked: "
+            "give the executor a port, Executor(approvals=…)"
+        )
+    place = None
+    if journal is not None and slot is not None:
+        slot.container = tool.kind == "agent"
+        place = Place(journal, slot, visit.answer if visit else None)
+    return Claimed(
+        call=call,
+        tool=tool,
+        asked=arguments,
+        arguments=arguments,
+        ctx=ctx,
+        meter=current_meter() or ctx.meter,
+        timeout_s=timeout_s,
+        policies=policies,
+        place=place,
+        resumed=resumed,
+    )
 
 
 async def run_call(claimed: Claimed) -> ToolResult:
-    """The call's result: replayed, answered by the journal's observer, or what the body gives.
+    """The call's result: from the record, from its policies, or what the body gives.
 
-    Control flow and the errors of an observer escape as they are.
+    Control flow, a limit of the run and the errors of an observer escape as they are.
     """
-    if claimed.visit is None or claimed.slot is None:
-        result, cancelled = await _run_body(claimed)
+    place = claimed.place
+    if place is not None and (replayed := await _replay(claimed, place)) is not None:
+        result, cancelled = await _settle(claimed, place, replayed)
     else:
-        result, cancelled = await _run_journaled(claimed, claimed.visit.journal, claimed.slot)
+        try:
+            result, cancelled = await _carry_out(claimed)
+        except BaseException as exc:
+            if place is not None:
+                left = place.journal.leave(place.slot, exc)
+                await _to_the_end(left, waits=place.journal.has_record)
+            raise
+        if place is not None:
+            place.journal.record(place.slot, result)
+        result, cut_off = await _settle(claimed, place, result)
+        cancelled = cut_off or cancelled
     if cancelled is not None:
         raise cancelled
     return result
 
 
-async def _run_journaled(
-    claimed: Claimed, journal: Journal, slot: Slot
+async def _replay(claimed: Claimed, place: Place) -> ToolResult | None:
+    """The result in the record, which no policy touches; it counts for the run as it did the first time."""
+    answer = await place.journal.look(place.slot)
+    if answer is None:
+        return None
+    result = claimed.outcome = claimed.as_own(answer)
+    if place.slot.result is None:
+        place.journal.record(place.slot, result)
+    elif not place.journal.has_record:
+        await place.journal.started(place.slot)
+    spent = dict(place.slot.spent)
+    claimed.meter.add({**spent, "tool_calls": spent.get("tool_calls", 0) + 1})
+    return result
+
+
+async def _carry_out(claimed: Claimed) -> tuple[ToolResult, asyncio.CancelledError | None]:
+    refused = await guard_before(claimed)
+    if refused is not None:
+        # Counted like every call that has a result, so that a run that is recovered counts the same.
+        claimed.meter.add({"tool_calls": 1})
+        return await _conclude(claimed, refused, None)
+    claimed.meter.take_tool_call((claimed.policies.limits, claimed.ctx.limits))
+    refused = await approve(claimed)
+    if refused is not None:
+        return await _conclude(claimed, refused, None)
+    key = cache_key(claimed)
+    if key is not None and (cached := await find_cached(claimed, key)) is not None:
+        return await _conclude(claimed, cached, None)
+    refused = _note_given(claimed)
+    if refused is not None:
+        return await _conclude(claimed, refused, None)
+    place = claimed.place
+    if place is not None and (answer := await place.journal.started(place.slot)) is not None:
+        claimed.meter.add(place.slot.spent)
+        claimed.outcome = claimed.as_own(answer)
+        return claimed.outcome, None
+    await tell_started(claimed)
+    result, cancelled = await run_body(claimed)
+    result, cut_off = await _conclude(claimed, result, key, guarded=False)
+    return result, cut_off or cancelled
+
+
+def _note_given(claimed: Claimed) -> ToolResult | None:
+    """None once the slot says with which arguments the body really runs."""
+    place = claimed.place
+    if place is None or claimed.arguments is claimed.asked:
+        return None
+    try:
+        given = claimed.encoded()
+    except NotSealable as exc:
+        return claimed.failed("invalid", exc)
+    if digest(given) != place.slot.digest:
+        place.slot.given = given
+    return None
+
+
+async def _conclude(
+    claimed: Claimed, result: ToolResult, key: str | None, *, guarded: bool = True
 ) -> tuple[ToolResult, asyncio.CancelledError | None]:
-    answer = await journal.started(slot)
-    cancelled = None
-    if slot.result is not None:
-        result = replace(slot.result, call_id=claimed.call.id)
-    elif answer is not None:
-        result = replace(answer, call_id=claimed.call.id, tool=claimed.tool.name)
-        journal.record(slot, result)
-    else:
-        result, cancelled = await _run_body(claimed)
-        journal.record(slot, result)
-    claimed.outcome = result
-    return result, await _settle(journal, slot, result) or cancelled
+    """The result as it stands, guarded and told. What a body did is not lost to a cancellation meanwhile."""
 
+    async def finish() -> ToolResult:
+        final = result
+        if result.ok and not guarded:
+            let_out = await guard_after(claimed, result)
+            final = replace(let_out, attempts=result.attempts, duration_s=result.duration_s)
+        claimed.outcome = final
+        await tell_hooks(claimed, final)
+        if final.ok and key is not None:
+            await keep_cached(claimed, key, final)
+        return final
 
-async def _run_body(claimed: Claimed) -> tuple[ToolResult, asyncio.CancelledError | None]:
-    began = time.perf_counter()
-    inside, outcome = await _attempt(claimed)
-    if inside is not None and inside.failure is not None:
-        # The body may have caught it; its call must not look finished all the same.
-        raise inside.failure
-    if outcome.error is not None and _escapes(outcome.error):
-        raise outcome.error
-    call, spent_s = claimed.call, time.perf_counter() - began
-    if outcome.error is not None:
-        result = _failed(call, "timeout" if outcome.timed_out else "failed", outcome.error)
-    else:
-        result = ToolResult(call_id=call.id, tool=call.name, value=outcome.value)
-    result = replace(result, attempts=1, duration_s=spent_s)
-    claimed.outcome = result
-    return result, outcome.cancelled
-
-
-async def _attempt(claimed: Claimed) -> tuple[Journal | None, Ended]:
-    """The body's end, and the journal of the calls that it made itself."""
-    tool, visit, slot = claimed.tool, claimed.visit, claimed.slot
-    key = slot.idempotency_key if slot else None
-    with _call_key_scope(key):
-        if visit is None or slot is None:
-            inside = None
-            body = tool.start(claimed.arguments, claimed.ctx)
-        else:
-            inside = visit.journal.inside(slot)
-            with visit_scope(visit.answer, inside):
-                body = tool.start(claimed.arguments, claimed.ctx)
-    return inside, await end_body(tool, body, claimed.timeout_s)
+    policies = claimed.policies
+    told = policies.guards or policies.hooks or claimed.tool.guards or key is not None
+    return await _to_the_end(finish(), waits=bool(told))
 
 
 async def _settle(
-    journal: Journal, slot: Slot, result: ToolResult
-) -> asyncio.CancelledError | None:
-    """Settle to the end: what happened is noted although the caller is cancelled meanwhile."""
-    if not journal.durable:
-        return None
-    settling = asyncio.create_task(journal.settle(slot, result))
-    cancelled = await ended([settling], shield=True)
-    settling.result()
-    return cancelled
+    claimed: Claimed, place: Place | None, result: ToolResult
+) -> tuple[ToolResult, asyncio.CancelledError | None]:
+    """The result, once it is noted and told."""
+
+    async def settle() -> ToolResult:
+        if place is not None:
+            await place.journal.settle(place.slot, result)
+        await tell_ended(claimed, result)
+        return result
+
+    durable = place is not None and place.journal.durable
+    return await _to_the_end(settle(), waits=durable or bool(claimed.policies.sinks))
 
 
-def _failed(call: ToolCall, kind: ErrorKind, cause: BaseException) -> ToolResult:
-    error = ToolError.of(cause, kind=kind)
-    return ToolResult(call_id=call.id, tool=call.name, status="error", error=error, cause=cause)
+async def _to_the_end(
+    work: Coroutine[Any, Any, T], *, waits: bool
+) -> tuple[T, asyncio.CancelledError | None]:
+    """What the work gives, although the caller is cancelled meanwhile; the cancellation comes with it.
 
-
-def _escapes(exc: BaseException) -> bool:
-    """Whether this never becomes a result: control flow, an error about a stored run, or no ordinary error at all."""
-    return (
-        not isinstance(exc, Exception) or isinstance(exc, CheckpointError) or is_control_flow(exc)
-    )
+    Work that does not wait cannot be interrupted, and needs no task of its own.
+    """
+    if not waits:
+        return await work, None
+    task = asyncio.create_task(work)
+    cancelled = await ended([task], shield=True)
+    return task.result(), cancelled

@@ -9,6 +9,7 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Protocol
 
 from agent_adapter._sealing import KeyRing, seal
 from agent_adapter.errors import CheckpointConflict, ConfigError
@@ -25,6 +26,38 @@ from agent_adapter.exec.checkpoints import (
 KIND: CheckpointKind = "flow"
 # Runs whose segment is remembered; forgetting one costs a point read.
 REMEMBERED = 10_000
+
+
+class Log(Protocol):
+    """Where a ledger's records are: each visit's in a run of its own, or a loop's in the loop's run."""
+
+    async def read(self, run: str) -> dict[str, tuple[CallRecord, Entry]]:
+        """Every call of the run by key, in the order first written."""
+        ...
+
+    async def find(self, run: str, key: str) -> tuple[CallRecord, Entry] | None:
+        """The record and entry of one call, None when there is none."""
+        ...
+
+    async def claim(
+        self,
+        call: CallId,
+        entry: Entry,
+        seen: CallRecord | None,
+        *,
+        life: int | None = None,
+        fenced: bool = True,
+    ) -> tuple[CallRecord, Entry, bool]:
+        """Replace exactly `seen` by the entry; with `fenced` only for a worker that still has the run."""
+        ...
+
+    async def saved(self) -> None:
+        """Wait until what the calls stand on is stored."""
+        ...
+
+    def segment(self, run: str) -> int | None:
+        """The run's segment as it was last seen."""
+        ...
 
 
 class CallLog:
@@ -83,7 +116,13 @@ class CallLog:
         return record, from_record(await self.ring(), run, segment, record)
 
     async def claim(
-        self, call: CallId, entry: Entry, seen: CallRecord | None, *, life: int | None = None
+        self,
+        call: CallId,
+        entry: Entry,
+        seen: CallRecord | None,
+        *,
+        life: int | None = None,
+        fenced: bool = True,
     ) -> tuple[CallRecord, Entry, bool]:
         """Replace exactly `seen` by the entry. Returns the record that stands, its entry, and whether it is this one.
 
@@ -92,6 +131,7 @@ class CallLog:
             entry: what it is to say.
             seen: what it says now, None when there is none.
             life: the run's segment when the call was looked for, None when there was no run.
+            fenced: see `Log.claim`.
 
         Raises:
             CheckpointConflict: the run was deleted meanwhile.
@@ -143,6 +183,9 @@ class CallLog:
         if claimed == record:
             return record, entry, True
         return claimed, from_record(ring, call.run, segment, claimed), False
+
+    async def saved(self) -> None:
+        """Nothing: what a visit's calls stand on is the framework's to store."""
 
     def segment(self, run: str) -> int | None:
         """The run's segment as it was last seen, None for a run that was not there."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-Answered = Literal["rerun", "happened", "do_not_run", "answer"]
+Answered = Literal["rerun", "edit", "happened", "do_not_run", "answer"]
 Owner = Literal["alive", "unknown", "dead"]
 
 
@@ -36,6 +36,7 @@ class Facts:
         same: the record's arguments are this call's arguments.
         forked: the record was made by another visit of the graph (a fork, or an edited state).
         container: the call is parked because a graph inside its body asked something; that graph keeps the answer.
+        gated: the call is parked before its body ever began; whoever enters it asks the gate again.
         undone: the attempt ended with an error that proves that the effect did not take place.
         owner: who is running the attempt: a live worker, perhaps one, or nobody for certain. (A call that this very
             process is running is awaited before the table is asked.)
@@ -48,6 +49,7 @@ class Facts:
     same: bool = True
     forked: bool = False
     container: bool = False
+    gated: bool = False
     undone: bool = False
     owner: Owner = "dead"
     waited: bool = True
@@ -78,6 +80,8 @@ def next_step(facts: Facts, rules: Rules) -> Step:
         return Step.RUN
     if facts.state == "done" and facts.same:
         return _recorded(facts, rules)
+    if facts.state == "pending" and facts.gated:
+        return Step.SETTLE if facts.answered in ("happened", "do_not_run") else Step.REENTER
     if facts.state == "pending" and facts.same:
         return Step.REENTER if facts.container or facts.answered == "answer" else Step.ASK
     if facts.state == "started" and facts.undone:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_adapter._canonical import decode, encode
+from agent_adapter._canonical import decode, encode, reachable_types
 from agent_adapter._threads import run_in_thread
 from agent_adapter.errors import CheckpointConflict
-from agent_adapter.exec._attempt import Asked, Attempt, new_nonce, refuse_other_answer
+from agent_adapter.exec._asked import Asked, new_nonce, refuse_other_answer
+from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._decide import Facts, Owner, Rules, Step, next_step
 from agent_adapter.exec._entries import CallId, Entry, branch_key
 from agent_adapter.exec._flights import Flight
@@ -19,6 +20,7 @@ from agent_adapter.exec._questions import (
     Decision,
     DidNotHappen,
     DoNotRun,
+    Edited,
     Happened,
     Question,
     Rerun,
@@ -96,10 +98,11 @@ class Entering:
             same=entry.digest == self.call.digest,
             forked=entry.scope != self.call.scope,
             container=entry.container,
+            gated=entry.gated,
             undone=entry.ended == "undone",
             owner=owner,
             waited=self.ledger.clock() >= self.give_up,
-            probed=_word(self.probed),
+            probed=word_of(self.probed),
             answered=answered(seen.decision),
         )
         return await self._take(next_step(facts, self.rules), seen)
@@ -117,6 +120,11 @@ class Entering:
         match step:
             case Step.REPLAY:
                 return Replay(seen.entry.outcome, seen.entry.call_id)
+            case Step.REENTER if seen.entry.gated:
+                verdict, decision = _verdict(seen)
+                return self._attempt(
+                    seen.record, seen.entry.but(decision=decision), verdict=verdict
+                )
             case Step.REENTER:
                 return self._attempt(seen.record, _answered(seen))
             case Step.BRANCH:
@@ -137,7 +145,7 @@ class Entering:
     async def _hold(self, step: Step, seen: _Seen) -> None:
         """Do what has to come before the next look; or raise, where no look will help."""
         if step is Step.PROBE:
-            self.probed = await _probe(self.policy, seen.entry, seen.question.idempotency_key)
+            self.probed = await ask_probe(self.policy, seen.entry, seen.question.idempotency_key)
             self.probed_about = (seen.entry.nonce, seen.owner)
         elif step is Step.WAIT:
             await asyncio.sleep(self.pause_s)
@@ -148,11 +156,19 @@ class Entering:
                 f"call {self.call.call_id!r} of tool {self.call.tool!r} is still run by another live worker "
                 f"({seen.entry.owner}); nothing was started here. Resume again when it has finished or stopped",
             )
-        elif seen.question.asked_with is not None or await self._park(seen):
+        elif (
+            not self.ledger.keeps_questions
+            or seen.question.asked_with is not None
+            or await self._park(seen)
+        ):
             raise Asked(seen.question)
 
     def _attempt(
-        self, seen: CallRecord | None, past: Entry | None, decision: Any = None
+        self,
+        seen: CallRecord | None,
+        past: Entry | None,
+        decision: Any = None,
+        verdict: Rerun | Edited | None = None,
     ) -> Attempt:
         return Attempt(
             self.ledger,
@@ -163,6 +179,7 @@ class Entering:
             seen=seen,
             past=past,
             decision=decision,
+            verdict=verdict,
         )
 
     async def _branch(self, seen: _Seen) -> Replay | Attempt | None:
@@ -219,6 +236,7 @@ class Entering:
             nonce=new_nonce(),
             asked=None,
             container=False,
+            gate=None,
         )
         _, standing, mine = await self.ledger.log.claim(self.call, settled, over)
         if mine:
@@ -232,10 +250,22 @@ def _decision(seen: _Seen) -> dict[str, Any]:
     match seen.decision:
         case Answer(value):
             return {"question": seen.question.id, "kind": "answer", "answer": encode(value)}
+        case Edited(arguments):
+            return {"question": seen.question.id, "kind": "edit", "answer": encode(dict(arguments))}
         case DoNotRun(reason):
             return {"question": seen.question.id, "kind": "do_not_run", "answer": reason}
         case _:
             return {"question": seen.question.id, "kind": "rerun", "answer": None}
+
+
+def _verdict(seen: _Seen) -> tuple[Rerun | Edited | None, Any]:
+    """What lets a parked call begin, given now or kept with its record, and its stored form."""
+    if isinstance(seen.decision, Rerun | Edited):
+        return seen.decision, _decision(seen)
+    kept = seen.entry.decision
+    if kept is None or kept["question"] != seen.question.id:
+        return None, None
+    return (Edited(decode(kept["answer"])) if kept["kind"] == "edit" else Rerun()), kept
 
 
 def _answered(seen: _Seen) -> Entry:
@@ -251,7 +281,8 @@ def _answered(seen: _Seen) -> Entry:
             return seen.entry.but(decision=None)
 
 
-def _word(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | None:
+def word_of(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | None:
+    """What a probe said, as a fact for `next_step`."""
     match probed:
         case None:
             return None
@@ -263,7 +294,7 @@ def _word(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | Non
             return "unknown"
 
 
-async def _probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
+async def ask_probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
     """What the tool's `reconcile` says of this attempt.
 
     Its failure says nothing, nor does a value that cannot be stored; it is not asked about arguments that cannot be
@@ -278,7 +309,7 @@ async def _probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
             said = await run_in_thread(partial(reconcile, arguments, key))
             said = await said if inspect.isawaitable(said) else said
         if isinstance(said, Happened):
-            encode(said.value)
+            decode(encode(said.value), known=reachable_types(getattr(policy, "returns", Any)))
     except Exception:  # noqa: BLE001 - a probe that fails cannot tell; a person is asked instead
         return Unknown()
     return said or Unknown()

@@ -28,6 +28,7 @@ class CallId:
         digest: of the tool's name and its normalised arguments.
         scope: the visit that makes the call; another scope on a record means a fork.
         arguments: the plain arguments as asked for.
+        seed: goes into the idempotency key and is equal for every attempt; None to have one made.
     """
 
     run: str
@@ -38,6 +39,7 @@ class CallId:
     digest: str
     scope: str
     arguments: Any = None
+    seed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,17 @@ class Entry:
     # The question that was stored last, and a digest of the bare answer that was around when it was.
     asked: dict[str, str] | None = None
     container: bool = False
+    # The request that a call waited for before its body began: its id, what was shown, and the decision once there is one.
+    gate: dict[str, Any] | None = None
     payload: Any = None
     schema: Any = None
     decision: Any = None
     outcome: Any = None
+
+    @property
+    def gated(self) -> bool:
+        """Whether the call waits for a person before its body ever began."""
+        return self.state == "pending" and self.gate is not None and "decision" not in self.gate
 
     def but(self, **changes: Any) -> Self:
         """A copy with these fields changed."""

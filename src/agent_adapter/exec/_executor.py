@@ -1,8 +1,9 @@
-"""Executor: runs tool calls, alone or many at once, through the journal of the present visit."""
+"""Executor: runs tool calls, alone or many at once, through their policies and the journal of the present visit."""
 
+import random
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from agent_adapter._seconds import is_seconds
 from agent_adapter.approvals import ApprovalPort
@@ -10,37 +11,54 @@ from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import (
     ConfigError,
-    ToolArgumentsInvalid,
-    ToolFailed,
-    ToolNotFound,
-    ToolTimeout,
     ToolUsageError,
 )
-from agent_adapter.exec._batch import OnError, run_batch
-from agent_adapter.exec._call import Claimed, claim_call, refuse_policies, run_call
+from agent_adapter.exec._backoff import Backoff
+from agent_adapter.exec._batch import OnError, check_on_error, run_batch
+from agent_adapter.exec._call import claim_call, run_call
+from agent_adapter.exec._calling import calls_of
+from agent_adapter.exec._claimed import Claimed
+from agent_adapter.exec._failures import failure_of
 from agent_adapter.exec._gather import check_concurrency
+from agent_adapter.exec._journal import Journal
+from agent_adapter.exec._plan import run_plan
+from agent_adapter.exec._policies import Policies
+from agent_adapter.exec._resume import Verdict, decide
+from agent_adapter.exec._step import Step
+from agent_adapter.exec._sync import SyncTwins
+from agent_adapter.limits import RunLimits
+from agent_adapter.policies import AnyGuard, Cache, Hook, MemoryCache, Sink
 from agent_adapter.registry import Registry
 from agent_adapter.tools import Tool
 
-_FAILURES: Mapping[str, type[ToolFailed]] = {
-    "not_found": ToolNotFound,
-    "invalid": ToolArgumentsInvalid,
-    "timeout": ToolTimeout,
-}
 
-
-class Executor:
+class Executor(SyncTwins):
     """Runs calls of the tools of a registry.
+
+    Each call passes, in this order: the tool is found, the arguments are validated, a recorded result is replayed;
+    else guards, limits, approval by a person, the cache, the attempts of the body, the guards of its value.
 
     Inside a visit (`visit_scope`) every call has a place in the visit's journal: a call that finished in an earlier
     execution of the visit is answered from the record. Outside one nothing is recorded.
 
-    Attributes:
+    Args:
         registry: where tools are looked up.
         approvals: how a person is asked.
+        cache: where results of tools that set `cache` wait for equal calls; in this process by default. Share one
+            between executors only if their guards are the same: what it holds has passed them.
+        guards: around every call, outside of the tool's own.
+        hooks: told of every call that is carried out.
+        retry: attempts in all, where the tool does not say. Only calls that can do no harm twice are tried again: the
+            tool is idempotent or read only, the body never began, or its error is among `did_not_happen`.
+        backoff: how long to wait between attempts.
+        timeout: seconds for each attempt, where neither the tool nor the call says.
+        concurrency: how many calls of one `run_many` run at once.
+        limits: what one run (one `RunContext`) may use, beside the limits of the context.
+        sinks: functions that get the events `ToolStarted`, `ToolRetried` and `ToolEnded`.
+        rng: chance, for the backoff.
 
     Raises:
-        ConfigError: a setting has a value that it cannot have, or a tool has a policy that is not carried out here.
+        ConfigError: a setting has a value that it cannot have.
     """
 
     def __init__(
@@ -48,19 +66,50 @@ class Executor:
         registry: Registry | None = None,
         *,
         approvals: ApprovalPort | None = None,
+        cache: Cache | None = None,
+        guards: Sequence[AnyGuard] = (),
+        hooks: Sequence[Hook] = (),
+        retry: int | None = None,
+        backoff: Backoff = Backoff(),  # noqa: B008 - a frozen value
         timeout: float | None = None,
         concurrency: int = 8,
+        limits: RunLimits | None = None,
+        sinks: Sequence[Sink] = (),
+        rng: random.Random | None = None,
     ) -> None:
         if not is_seconds(timeout):
             raise ConfigError(f"timeout is None or a positive number of seconds, not {timeout!r}")
         if type(concurrency) is not int or concurrency < 1:
             raise ConfigError(f"concurrency is a number from 1, not {concurrency!r}")
-        self.registry = Registry() if registry is None else registry
-        self.approvals = approvals
+        self._policies = Policies(
+            approvals=approvals,
+            cache=MemoryCache() if cache is None else cache,
+            guards=guards,
+            hooks=hooks,
+            retry=retry,
+            backoff=backoff,
+            limits=limits,
+            sinks=sinks,
+            rng=rng or random.Random(),  # noqa: S311 - spreads retries, protects nothing
+        )
+        self._registry = Registry() if registry is None else registry
         self._timeout = timeout
         self._concurrency = concurrency
-        for tool in self.registry:
-            refuse_policies(tool)
+
+    @property
+    def registry(self) -> Registry:
+        """Where tools are looked up."""
+        return self._registry
+
+    @property
+    def approvals(self) -> ApprovalPort | None:
+        """How a person is asked."""
+        return self._policies.approvals
+
+    @property
+    def limits(self) -> RunLimits | None:
+        """What one run may use, beside the limits of its context."""
+        return self._policies.limits
 
     async def run(
         self,
@@ -76,10 +125,14 @@ class Executor:
         Raises:
             ToolNotFound: no tool of that name is registered.
             ToolArgumentsInvalid: the arguments do not fit.
+            ToolDenied: a guard or a person refused the call, or its value is withheld.
+            ApprovalPending: the call waits for a person's decision.
             ToolTimeout: it did not end in time; a sync tool's thread may still be running.
             ToolFailed: it raised; the cause is its own exception where this process saw it.
+            RunLimitExceeded: a limit of the run is reached; the body did not run.
+            ApprovalConflict: the decision about the call was used already, or somebody decided differently.
             ToolUsageError: `timeout` is not a positive number, or the journal cannot replay the call.
-            ConfigError: the tool has a policy that is not carried out here.
+            ConfigError: the tool needs approval, and nobody can be asked.
         """
         if not is_seconds(timeout):
             raise ToolUsageError(
@@ -88,10 +141,14 @@ class Executor:
         name = tool.name if isinstance(tool, Tool) else tool
         call = ToolCall(call_id or uuid.uuid4().hex, name, {} if args is None else args)
         found = tool if isinstance(tool, Tool) else self.registry.get(name)
-        result = await _finish(self._claim(call, found, ctx, timeout))
+        claimed = claim_call(
+            call, found, ctx or RunContext(), self._policies, timeout_s=self._time(found, timeout)
+        )
+        result = await self._finish(claimed)
         if result.ok:
             return result.value
-        raise _failure(result) from result.cause
+        parked = claimed.parked if isinstance(claimed, Claimed) else ()
+        raise failure_of(result, parked) from result.cause
 
     async def run_call(
         self, call: ToolCall, ctx: RunContext | None = None, *, registry: Registry | None = None
@@ -99,10 +156,12 @@ class Executor:
         """How the call ended; failures are in the result.
 
         Raises:
+            RunLimitExceeded: a limit of the run is reached; the body did not run.
+            ApprovalConflict: the decision about the call was used already, or somebody decided differently.
             ToolUsageError: this is no `ToolCall`, or the journal cannot replay it.
-            ConfigError: the tool has a policy that is not carried out here.
+            ConfigError: the tool needs approval, and nobody can be asked.
         """
-        return await _finish(self._find_and_claim(call, ctx, registry))
+        return await self._finish(self.claim(call, ctx, registry))
 
     async def run_many(
         self,
@@ -119,40 +178,142 @@ class Executor:
         that did not end have a result of status "cancelled".
 
         Raises:
+            RunLimitExceeded: a limit of the run is reached; the calls that ran were cancelled and have ended.
+            ApprovalConflict: the decision about a call was used already, or somebody decided differently.
             ToolUsageError: `on_error` or `concurrency` is wrong, something is no `ToolCall`, or the journal cannot
                 replay a call; nothing ran.
-            ConfigError: a tool has a policy that is not carried out here; nothing ran.
+            ConfigError: a tool needs approval, and nobody can be asked; nothing ran.
         """
-        if on_error not in get_args(OnError):
-            raise ToolUsageError(f"on_error is 'collect' or 'fail_fast', not {on_error!r}")
+        check_on_error(on_error)
         check_concurrency(concurrency)
-        batch = [self._find_and_claim(call, ctx, registry) for call in calls]
-        return await run_batch(
-            batch, concurrency=concurrency or self._concurrency, on_error=on_error
+        run = ctx or RunContext()
+        batch = [self.claim(call, run, registry) for call in calls]
+        return await self.run_claimed(batch, concurrency, on_error)
+
+    async def run_plan(
+        self,
+        steps: Iterable[Step],
+        ctx: RunContext | None = None,
+        *,
+        concurrency: int | None = None,
+        on_error: OnError = "collect",
+    ) -> dict[str, ToolResult]:
+        """How each step of a plan ended, by its id, in input order; independent steps run side by side.
+
+        A step runs when all that it needs has a value; when one of its needs has none, or its `when` says False, it is
+        skipped: status "cancelled", error kind "skipped". In a visit the steps are journaled, each under its id.
+
+        Raises:
+            ToolUsageError: something is no `Step`, two have one id, a need is no step, steps need each other in a
+                circle, or `concurrency` or `on_error` is wrong; nothing ran. Or the journal cannot replay a call.
+            RunLimitExceeded: a limit of the run is reached; the steps that ran were cancelled and have ended.
+            ConfigError: a tool needs approval, and nobody can be asked.
+        """
+        return await run_plan(
+            self,
+            steps,
+            ctx or RunContext(),
+            concurrency=self._concurrency if concurrency is None else concurrency,
+            on_error=on_error,
         )
 
-    def _find_and_claim(
-        self, call: ToolCall, ctx: RunContext | None, registry: Registry | None
+    async def resume(
+        self,
+        approval_id: str,
+        decision: Verdict = None,
+        ctx: RunContext | None = None,
+        *,
+        decided_by: str = "",
+        reason: str = "",
+    ) -> ToolResult:
+        """How a parked call ended, which runs now and once: decide it, or use what is decided already.
+
+        Args:
+            approval_id: the request's id, which a pending result has in `approval`.
+            decision: True, False, or an `ApprovalDecision` (with edited arguments, for example); None for the one that
+                is stored.
+            ctx: the run that the call belongs to.
+            decided_by: who decided.
+            reason: why; a denial's reason stands in the result.
+
+        Raises:
+            ConfigError: the executor's port keeps no requests.
+            ToolUsageError: nothing is stored under the id, a run parked it (which has to be recovered), its tool is not
+                registered or takes other arguments by now, or nobody has decided; nothing ran and nothing was decided.
+            ApprovalConflict: it was decided differently, has expired, or the decision was used already; nothing ran.
+            RunLimitExceeded: a limit of the run is reached; the body did not run.
+        """
+        decided = await decide(
+            self.approvals,
+            self.registry,
+            approval_id,
+            decision,
+            decided_by=decided_by,
+            reason=reason,
+        )
+        if isinstance(decided, ToolResult):
+            return decided
+        call, tool, resumed = decided
+        claimed = claim_call(
+            call,
+            tool,
+            ctx or RunContext(),
+            self._policies,
+            timeout_s=self._time(tool, None),
+            resumed=resumed,
+        )
+        return await self._finish(claimed)
+
+    def claim(
+        self,
+        call: ToolCall,
+        ctx: RunContext | None = None,
+        registry: Registry | None = None,
+        *,
+        key: str | None = None,
+        journal: Journal | None = None,
     ) -> Claimed | ToolResult:
+        """The call with its place in the visit, for `run_claimed`; the result of one that cannot even start.
+
+        For whoever drives many calls: claiming awaits nothing, so the order of claims is the order of the program.
+
+        Raises:
+            ToolUsageError: this is no `ToolCall`, or the journal cannot replay it.
+            ConfigError: the tool needs approval, and nobody can be asked.
+        """
         if not isinstance(call, ToolCall):
             raise ToolUsageError(f"{call!r} is no ToolCall")
         found = (self.registry if registry is None else registry).get(call.name)
-        return self._claim(call, found, ctx, None)
+        return claim_call(
+            call,
+            found,
+            ctx or RunContext(),
+            self._policies,
+            timeout_s=self._time(found, None),
+            key=key,
+            journal=journal,
+        )
 
-    def _claim(
-        self, call: ToolCall, tool: Tool | None, ctx: RunContext | None, timeout: float | None
-    ) -> Claimed | ToolResult:
-        """The claimed call; the timeout nearest to the call counts."""
-        if timeout is None:
-            timeout = self._timeout if tool is None or tool.timeout is None else tool.timeout
-        return claim_call(call, tool, ctx, timeout_s=timeout)
+    async def run_claimed(
+        self,
+        batch: Sequence[Claimed | ToolResult],
+        concurrency: int | None = None,
+        on_error: OnError = "collect",
+    ) -> list[ToolResult]:
+        """How each claimed call ended; see `run_many`."""
+        with calls_of(self):
+            return await run_batch(
+                batch, concurrency=concurrency or self._concurrency, on_error=on_error
+            )
 
+    async def _finish(self, claimed: Claimed | ToolResult) -> ToolResult:
+        if isinstance(claimed, ToolResult):
+            return claimed
+        with calls_of(self):
+            return await run_call(claimed)
 
-async def _finish(claimed: Claimed | ToolResult) -> ToolResult:
-    return claimed if isinstance(claimed, ToolResult) else await run_call(claimed)
-
-
-def _failure(result: ToolResult) -> ToolFailed:
-    kind = result.error.kind if result.error else ""
-    message = str(result.error or result.status)
-    return _FAILURES.get(kind, ToolFailed)(result.tool, result.call_id, message)
+    def _time(self, tool: Tool | None, timeout: float | None) -> float | None:
+        """The timeout nearest to the call counts."""
+        if timeout is not None:
+            return timeout
+        return self._timeout if tool is None or tool.timeout is None else tool.timeout

@@ -1,5 +1,7 @@
 """Journal: the finished calls of one visit, replayed when the visit is entered again."""
 
+import hashlib
+import secrets
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,6 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 from agent_adapter._canonical import digest, encode
+from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
 from agent_adapter.errors import NotSealable, ToolUsageError
 from agent_adapter.exec._journal_data import (
@@ -19,7 +22,7 @@ from agent_adapter.exec._journal_data import (
     to_entry,
     why_unrecorded,
 )
-from agent_adapter.exec._slot import Observer, Slot
+from agent_adapter.exec._slot import Observer, Recorder, Slot
 from agent_adapter.exec.control import is_control_flow
 from agent_adapter.policies import ToolPolicy
 
@@ -32,6 +35,7 @@ class Journal:
     Attributes:
         failure: the first error of the record here or in a child (an observer failed, a call cannot be replayed); a
             visit with one has to be entered again.
+        parked: the requests of the calls here and below that wait for a person, in the order in which they were asked.
     """
 
     def __init__(
@@ -46,9 +50,11 @@ class Journal:
         calls: bool = True,
     ) -> None:
         self.failure: BaseException | None = None
+        self.parked: list[ApprovalRequest] = []
         self._encoder = encoder
         self._decoder = decoder
         self._observer = observer
+        self._recorder = observer if isinstance(observer, Recorder) else None
         self._path = path
         self._parent = parent
         self._claims_calls = calls
@@ -57,6 +63,8 @@ class Journal:
         # What is below: the data until somebody enters it in this visit, then the journal.
         self._inside: dict[str, JournalData | Journal] = dict(data.get("inside", {}))
         self._children: dict[str, JournalData | Journal] = dict(data.get("children", {}))
+        # The ids of requests that were asked and not answered yet, so that asking again is the same request.
+        self._asked: dict[str, Any] = dict(data.get("asked", {}))
         self._seen: Counter[str] = Counter()
         self._unfinished: set[str] = set()
 
@@ -64,6 +72,19 @@ class Journal:
     def durable(self) -> bool:
         """Whether an observer is told of every call."""
         return self._observer is not None
+
+    @property
+    def has_record(self) -> bool:
+        """Whether the observer is a `Recorder`, which is asked before any policy and told of calls that end without result."""
+        return self._recorder is not None
+
+    def encoded(self, arguments: Mapping[str, Any]) -> Any:
+        """The stored form of arguments.
+
+        Raises:
+            NotSealable: they have none.
+        """
+        return encode(dict(arguments), encoder=self._encoder)
 
     def child(self, name: str, seed: JournalData | None = None, *, calls: bool = True) -> "Journal":
         """The journal of a part of this visit, by name and occurrence.
@@ -127,7 +148,7 @@ class Journal:
                 raise ToolUsageError(
                     f"call {slot.key!r} already ran, and {reason}: it is not run again and cannot be replayed"
                 )
-            slot.kept = entry
+            slot.kept, slot.spent = entry, entry.get("spent", {})
             slot.result = from_entry(entry, tool, returns, self._decoder)
             return slot
 
@@ -138,14 +159,22 @@ class Journal:
         if result.status in ("pending", "cancelled"):
             return
         if slot.digest is not None:
-            slot.kept = to_entry(result, slot.returns, self._encoder, self._decoder)
+            slot.kept = to_entry(result, slot.returns, self._encoder, self._decoder, slot.spent)
         elif result.status != "denied":
             slot.kept = RAN_UNKEYED
         if self._closed:
             return
         self._inside.pop(local, None)
+        self._asked.pop(local, None)
         if slot.kept is not None:
             self._calls[local] = slot.kept
+
+    async def look(self, slot: Slot) -> ToolResult | None:
+        """The result that is recorded for the call, before any policy is applied; None when the call is not over."""
+        if slot.result is not None or self._recorder is None:
+            return slot.result
+        with self._failing():
+            return await self._recorder.look(slot)
 
     async def started(self, slot: Slot) -> ToolResult | None:
         """The observer's answer to a call that is about to begin, None when the body has to run."""
@@ -159,6 +188,53 @@ class Journal:
         if self._observer is not None:
             with self._failing():
                 await self._observer.settle(slot, result)
+
+    def request_of(self, slot: Slot, shown: str) -> tuple[str, str | None]:
+        """The id of the request that this call makes for arguments of the digest `shown`, and the run's id.
+
+        It is the same whenever the call is met again with these arguments, and another for every other call.
+        """
+        if self._recorder is not None:
+            parts = (self._recorder.life, slot.key, shown)
+            name = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+            return name, self._recorder.run_id
+        asked = self._asked.get(self._local(slot))
+        known = asked is not None and asked["digest"] == shown
+        return (asked["id"] if asked and known else secrets.token_hex(16)), None
+
+    async def decide(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision | None:
+        """The decision that the observer knows of, None when somebody has to be asked."""
+        if self._recorder is None:
+            return None
+        with self._failing():
+            return await self._recorder.decide(slot, request)
+
+    async def park(self, slot: Slot, request: ApprovalRequest) -> None:
+        """Note that the call waits for a person."""
+        self.note_parked(request)
+        if not self._closed:
+            self._asked[self._local(slot)] = {"id": request.id, "digest": request.digest}
+        if self._recorder is not None:
+            with self._failing():
+                await self._recorder.park(slot, request)
+
+    def note_parked(self, request: ApprovalRequest) -> None:
+        """Something here waits for a person, so that whatever is above has not finished either."""
+        self.parked.append(request)
+        if self._parent is not None:
+            self._parent.note_parked(request)
+
+    async def leave(self, slot: Slot, error: BaseException) -> None:
+        """Tell the observer that the call ends without a result."""
+        self._unfinished.discard(self._local(slot))
+        if self._recorder is not None:
+            with self._failing():
+                await self._recorder.leave(slot, error)
+
+    async def late(self, slot: Slot, result: ToolResult) -> None:
+        """Tell the observer how a body ended that nobody waits for any more."""
+        if self._recorder is not None:
+            await self._recorder.late(slot, result)
 
     def close(self) -> None:
         """Claim and keep nothing from now on, here and in every child; the data stays as it is."""
@@ -177,6 +253,7 @@ class Journal:
         }
         parts = {
             "calls": deepcopy(dict(sorted(self._calls.items()))),
+            "asked": deepcopy(dict(sorted(self._asked.items()))),
             "inside": _data_of(self._inside),
             "children": _data_of(kept),
         }
@@ -185,7 +262,7 @@ class Journal:
     def _place(self, tool: str, arguments: Mapping[str, Any], key: str | None) -> Slot:
         """The next free slot for these arguments, or the one that `key` names."""
         try:
-            plain = encode(dict(arguments), encoder=self._encoder)
+            plain = self.encoded(arguments)
             identity = digest(plain)
         except NotSealable:
             plain = identity = None

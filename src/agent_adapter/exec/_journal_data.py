@@ -1,11 +1,13 @@
 """The journal's plain data: entries, markers, and what a visit cannot store. Pure.
 
-data    {"calls": {key: entry}, "inside": {key: data}, "children": {"name:n": data}}, empty parts left out
+data    {"calls": {key: entry}, "asked": {key: {"id", "digest"}}, "inside": {key: data}, "children": {"name:n": data}},
+        empty parts left out
 entry   {"value": encoded} | {"status": "error" | "denied", "error": {"kind", "type", "message"}} | marker
+        what the call used of the run's limits stands beside its result: {…, "spent": {name: number}}
 marker  RAN_UNKEYED | {"unrecordable": {"path", "type"}}
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final, cast, get_args
 
@@ -20,22 +22,28 @@ Decoder = Callable[[str], Callable[..., Any] | None]
 RAN_UNKEYED: Final = "ran unkeyed"
 """Stands where a call ran whose arguments cannot be stored: nobody can tell which call it was."""
 
-_PARTS = ("calls", "inside", "children")
+_PARTS = ("calls", "asked", "inside", "children")
 
 
 def to_entry(
-    result: ToolResult, returns: Any, encoder: Encoder | None, decoder: Decoder | None
+    result: ToolResult,
+    returns: Any,
+    encoder: Encoder | None,
+    decoder: Decoder | None,
+    spent: Mapping[str, float] | None = None,
 ) -> Any:
     """The result's entry; a marker when it cannot be stored, or could not be rebuilt from what `returns` names."""
+    used = {"spent": dict(spent)} if spent else {}
     if not result.ok:
-        return {"status": result.status, "error": asdict(cast("ToolError", result.error))}
+        error = asdict(cast("ToolError", result.error))
+        return {"status": result.status, "error": error, **used}
     try:
         value = encode(result.value, encoder=encoder)
         if _has_tags(value):
             decode(value, known=reachable_types(returns), decoder=decoder)
     except NotSealable as exc:
         return {"unrecordable": {"path": exc.path, "type": exc.type_name}}
-    return {"value": value}
+    return {"value": value, **used}
 
 
 def from_entry(entry: Any, tool: str, returns: Any, decoder: Decoder | None) -> ToolResult:
@@ -102,26 +110,47 @@ def _check_shape(data: Any, where: str) -> None:
         if type(content) is not dict:
             raise ToolUsageError(f"{where}: {part!r} is no mapping")
         for key, value in content.items():
-            if part != "calls":
+            if part == "asked":
+                _check_asked(value, f"{where}: asked {key!r}")
+            elif part != "calls":
                 _check_shape(value, f"{where}: {part} {key!r}")
             elif not _is_entry(value):
                 raise ToolUsageError(f"{where}: call {key!r} has no known form")
+
+
+def _check_asked(asked: Any, where: str) -> None:
+    texts = type(asked) is dict and all(type(text) is str for text in asked.values())
+    if not texts or asked.keys() != {"id", "digest"}:
+        raise ToolUsageError(f"{where}: not a request that a journal asked")
 
 
 def _is_entry(entry: object) -> bool:
     if type(entry) is not dict:
         return entry == RAN_UNKEYED
     match entry:
-        case {"value": _}:
-            return len(entry) == 1
+        case {"value": _, **rest}:
+            return _is_spent(rest)
         case {"unrecordable": {"path": str(), "type": str()}}:
             return len(entry) == 1
         case {
             "status": "error" | "denied",
-            "error": {"kind": kind, "type": str(), "message": str()},
+            "error": {"kind": kind, "type": str(), "message": str(), **more},
+            **rest,
         }:
-            return len(entry) == len(entry["error"]) - 1 and kind in get_args(ErrorKind)
+            return not more and kind in get_args(ErrorKind) and _is_spent(rest)
     return False
+
+
+def _is_spent(rest: dict[str, Any]) -> bool:
+    """Whether this is nothing, or what a call used."""
+    if not rest:
+        return True
+    spent = rest.get("spent")
+    return len(rest) == 1 and type(spent) is dict and all(map(_is_number, spent.values()))
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
 
 
 def _has_tags(encoded: Any) -> bool:

@@ -1,10 +1,11 @@
-"""The key ring of a store: given, from the environment, or the store's own embedded key."""
+"""The key ring of a store: given, configured, from the environment, or the store's own embedded key."""
 
 import os
 from collections.abc import Sequence
 
 from agent_adapter._sealing import KeyRing
 from agent_adapter.errors import ConfigError
+from agent_adapter.exec._process_key import process_key_ring
 from agent_adapter.exec.checkpoints import EmbeddedKey
 
 CheckpointKey = bytes | str | Sequence[bytes | str]
@@ -20,11 +21,13 @@ def key_ring(store: object, checkpoint_key: CheckpointKey | None = None) -> KeyR
     """
     if checkpoint_key is not None:
         return KeyRing(checkpoint_key)
+    if (configured := process_key_ring()) is not None:
+        return configured
     if from_environment := os.environ.get(ENVIRONMENT):
         return KeyRing(from_environment)
     if isinstance(store, EmbeddedKey):
         return KeyRing(store.embedded_key())
     raise ConfigError(
         f"{type(store).__name__} is shared and makes no key of its own: pass checkpoint_key=…, set {ENVIRONMENT}, "
-        "or use a store with an embedded key (SQLite, memory)"
+        "call configure(checkpoint_key=…), or use a store with an embedded key (SQLite, memory)"
     )

@@ -12,8 +12,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agent_adapter.exec._attempt import Attempt, new_nonce
-from agent_adapter.exec._call_log import CallLog
+from agent_adapter.exec._asked import new_nonce
+from agent_adapter.exec._attempt import Attempt
+from agent_adapter.exec._call_log import CallLog, Log
 from agent_adapter.exec._decide import Owner, Rules
 from agent_adapter.exec._entering import Answers, Entering, Replay
 from agent_adapter.exec._entries import CallId, Entry, branch_key, idempotency_key, question_id
@@ -47,6 +48,7 @@ class Ledger:
         claim_wait_s: how long another worker that may be alive is waited for.
         on_busy: what happens after that wait when the other worker is known to be alive: `conflict` raises
             `CheckpointConflict`, `ask` lets a person decide over its head.
+        log: where the records are, when it is not in runs of their own.
     """
 
     def __init__(
@@ -57,8 +59,11 @@ class Ledger:
         claim_wait_s: float = 5.0,
         on_busy: OnBusy = "conflict",
         clock: Callable[[], float] = time.monotonic,
+        log: Log | None = None,
     ) -> None:
-        self.log = CallLog(store, lambda: key_ring(store, checkpoint_key))
+        self.log: Log = log or CallLog(store, lambda: key_ring(store, checkpoint_key))
+        # Where a question has an answer without a name around it, asking has to be stored. In a loop it has none.
+        self.keeps_questions = log is None
         self._liveness: Liveness | None = store if isinstance(store, Liveness) else None
         self._claim_wait_s = claim_wait_s
         self._on_busy = on_busy
@@ -120,7 +125,12 @@ class Ledger:
         """The question that this entry would be, asked now; `tool` is the one that the entry is of, if not the call's."""
         cause: Cause = "died"
         parts: tuple[str, ...] = (entry.nonce,)
-        if entry.digest != call.digest:
+        arguments = entry.arguments
+        if entry.gated and entry.gate is not None:
+            arguments = entry.gate["arguments"]
+            # Not the nonce: asking again about the same arguments is the same question.
+            cause, parts = "approval", (entry.seed, "gate", entry.gate["digest"], call.digest)
+        elif entry.digest != call.digest:
             cause, parts = "changed", (entry.nonce, call.digest)
         elif entry.state == "pending":
             # Not the nonce: an answer that the body refused reopens the same question.
@@ -138,7 +148,7 @@ class Ledger:
             id=name,
             cause=cause,
             tool=tool or call.tool,
-            arguments=entry.arguments,
+            arguments=arguments,
             call_id=call.call_id,
             # What the attempt itself was given, which may be another call's than this one's.
             idempotency_key=idempotency_key(replace(call, digest=entry.digest), entry.seed),
@@ -256,4 +266,5 @@ class Ledger:
 
     async def keep_late(self, call: CallId, entry: Entry) -> None:
         """Keep an outcome that came after the call was decided, beside its record."""
-        await self.log.claim(replace(call, key=f"{call.key}{LATE}{entry.nonce}"), entry, None)
+        late = replace(call, key=f"{call.key}{LATE}{entry.nonce}")
+        await self.log.claim(late, entry, None, fenced=False)

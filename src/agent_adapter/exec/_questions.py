@@ -11,9 +11,12 @@ from typing import Any, Literal
 
 from agent_adapter.exec._decide import Answered
 
-Cause = Literal["died", "raised", "cancelled", "busy", "unrecordable", "changed", "fork", "body"]
+Cause = Literal[
+    "approval", "died", "raised", "cancelled", "busy", "unrecordable", "changed", "fork", "body"
+]
 
 CAUSES: Mapping[Cause, str] = {
+    "approval": "it has not begun and needs a person's approval",
     "died": "its worker stopped before a result was recorded",
     "raised": "the tool raised an error after it had begun",
     "cancelled": "it was cancelled after it had begun",
@@ -61,7 +64,14 @@ class Answer:
     value: Any
 
 
-Decision = Rerun | Happened | DoNotRun | Answer
+@dataclass(frozen=True)
+class Edited:
+    """Run a call that has not begun, with these arguments in place of those that were shown."""
+
+    arguments: Mapping[str, Any]
+
+
+Decision = Rerun | Edited | Happened | DoNotRun | Answer
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,11 @@ class Question:
 
     def describe(self) -> str:
         """One sentence for the person who decides."""
+        if self.cause == "approval":
+            return (
+                f"Tool {self.tool!r} wants to run with these arguments. approve = run it, edit = run it with others, "
+                "respond = do not run it, this is the result, reject = do not run it."
+            )
         text = f"Tool {self.tool!r} may already have taken effect: {CAUSES[self.cause]}"
         if self.detail:
             text += f" ({self.detail})"
@@ -117,6 +132,8 @@ def answered(decision: Decision | None) -> Answered | None:
     match decision:
         case Rerun():
             return "rerun"
+        case Edited():
+            return "edit"
         case Happened():
             return "happened"
         case DoNotRun():
@@ -127,12 +144,13 @@ def answered(decision: Decision | None) -> Answered | None:
             return None
 
 
-def read_answer(value: Any, tool: str = "") -> Decision | None:
-    """One decision about a call in doubt, or None when the value does not plainly say one.
+def read_answer(value: Any, tool: str = "", cause: Cause = "died") -> Decision | None:
+    """One decision about a call, or None when the value does not plainly say one.
 
     Read: `{"type": "approve" | "respond" | "reject", …}`, the older inbox form `{"type": "accept" |
     "response" | "ignore", "args": …}` (alone or in a list of one), `True`/`False`, and the words "approve"
-    and "reject". An edit is refused: what may have happened cannot be changed any more.
+    and "reject". `edit`, in either form, is read for a call that has not begun (cause "approval") and names the same
+    tool: what may have happened cannot be changed any more.
     """
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -142,7 +160,22 @@ def read_answer(value: Any, tool: str = "") -> Decision | None:
         return DoNotRun()
     if not isinstance(value, dict):
         return None
+    if value.get("type") == "edit":
+        return _edit(value, tool) if cause == "approval" else None
     return _typed(value, tool)
+
+
+def _edit(value: dict[Any, Any], tool: str) -> Decision | None:
+    """Other arguments for the same tool, and nothing else."""
+    match value:
+        case {"type": "edit", "edited_action": {"name": name, "args": dict(args), **more}, **rest}:
+            pass
+        case {"type": "edit", "args": {"action": name, "args": dict(args), **more}, **rest}:
+            pass
+        case _:
+            return None
+    named = name == tool and all(isinstance(key, str) for key in args)
+    return Edited(args) if named and not more and not rest else None
 
 
 def _typed(value: dict[Any, Any], tool: str) -> Decision | None:
@@ -185,17 +218,21 @@ def read_answers(value: Any, questions: Sequence[Question]) -> dict[str, Decisio
         return {}
     if isinstance(value, dict) and value.keys() == {"decisions"}:
         return _by_position(value["decisions"], questions)
-    if len(questions) == 1 and (decision := read_answer(value, questions[0].tool)) is not None:
+    if len(questions) == 1 and (decision := _read(value, questions[0])) is not None:
         return {questions[0].id: decision}
     if isinstance(value, dict):
         return _by_name(value, questions)
     return _by_position(value, questions)
 
 
+def _read(value: Any, question: Question) -> Decision | None:
+    return read_answer(value, question.tool, question.cause)
+
+
 def _by_position(decisions: Any, questions: Sequence[Question]) -> dict[str, Decision]:
     if not isinstance(decisions, list) or len(decisions) != len(questions):
         return {}
-    read = [read_answer(d, q.tool) for d, q in zip(decisions, questions, strict=True)]
+    read = [_read(d, q) for d, q in zip(decisions, questions, strict=True)]
     return (
         {q.id: d for q, d in zip(questions, read, strict=True) if d is not None}
         if None not in read
@@ -211,7 +248,7 @@ def _by_name(answers: dict[Any, Any], questions: Sequence[Question]) -> dict[str
     decisions: dict[str, Decision] = {}
     for name, answer in answers.items():
         named = names.get(name)
-        decision = read_answer(answer, named.tool if named else "")
+        decision = _read(answer, named) if named else None
         if named is None or decision is None or named.id in decisions:
             return {}
         decisions[named.id] = decision

@@ -1,8 +1,10 @@
-"""Slot and Observer: a call's place in the journal, and who is told what becomes of it."""
+"""Slot, Observer and Recorder: a call's place in the journal, and who is told what becomes of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
 from agent_adapter.policies import ToolPolicy
 
@@ -23,6 +25,11 @@ class Slot:
         result: the recorded result that this call replays, None when it has to run.
         kept: the plain form in which the result is kept, once it is; a marker when it cannot be.
         idempotency_key: what `idempotency_key()` says inside the body; an observer may set it.
+        given: the arguments that the body is really given, encoded, where a guard or a person changed them.
+        decision: what a person decided about the call, once somebody did.
+        container: the body only makes calls of its own, each protected by itself (an agent): it may always be entered
+            again.
+        spent: what the calls inside the body used of the run's limits, by name; also of a call that is replayed.
     """
 
     tool: str
@@ -36,6 +43,10 @@ class Slot:
     result: ToolResult | None = None
     kept: Any = None
     idempotency_key: str | None = None
+    given: Any = None
+    decision: ApprovalDecision | None = None
+    container: bool = False
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 class Observer(Protocol):
@@ -52,3 +63,42 @@ class Observer(Protocol):
 
     async def settle(self, slot: Slot, result: ToolResult) -> None:
         """Take note of how the call ended; `slot.kept` is exactly what the journal keeps of it."""
+
+
+@runtime_checkable
+class Recorder(Observer, Protocol):
+    """An observer with a record of its own: it is asked before any policy applies, and keeps what waits for a person.
+
+    Attributes:
+        run_id: the durable run that its calls belong to.
+        life: names the run, its lineage and the turn; equal whenever the call is met again, and never otherwise.
+    """
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def life(self) -> str: ...
+
+    async def look(self, slot: Slot) -> ToolResult | None:
+        """The recorded result, with `slot.spent` set; None when the call is not over: the policies come next.
+
+        After None exactly one of `settle` and `leave` follows.
+        """
+        ...
+
+    async def decide(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision | None:
+        """The decision that is known here; None when the executor has to ask. May raise the framework's own pause."""
+        ...
+
+    async def park(self, slot: Slot, request: ApprovalRequest) -> None:
+        """Record that the call waits for a person; noting it again changes nothing. `settle` follows, as "pending"."""
+        ...
+
+    async def leave(self, slot: Slot, error: BaseException) -> None:
+        """The call ends without a result: this escapes from it."""
+        ...
+
+    async def late(self, slot: Slot, result: ToolResult) -> None:
+        """The body of a call that was given up has ended after all; kept beside the record."""
+        ...

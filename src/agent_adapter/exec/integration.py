@@ -19,7 +19,8 @@ from agent_adapter._canonical import check_plain, decode, digest, encode, reacha
 from agent_adapter.approvals import AnswerEntry, approval_store, same_decision
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec._answers import Pending, make_answer, settle_own
-from agent_adapter.exec._attempt import Asked, Attempt, ClaimLost
+from agent_adapter.exec._asked import Asked, ClaimLost
+from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._call_key import _call_key_scope as call_key_scope
 from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
@@ -27,8 +28,16 @@ from agent_adapter.exec._gather import gather_unwrapped
 from agent_adapter.exec._journal import Journal, make_journal
 from agent_adapter.exec._journal_data import RAN_UNKEYED, JournalData, from_entry, unsealable_calls
 from agent_adapter.exec._ledger import Ledger, Truth
-from agent_adapter.exec._questions import Answer, Decision, Question, read_answer, read_answers
-from agent_adapter.exec._slot import Observer, Slot
+from agent_adapter.exec._questions import (
+    Answer,
+    Decision,
+    Edited,
+    Question,
+    read_answer,
+    read_answers,
+)
+from agent_adapter.exec._recorder import LedgerRecorder
+from agent_adapter.exec._slot import Observer, Recorder, Slot
 from agent_adapter.exec._visit import visit_scope
 
 __all__ = [
@@ -40,13 +49,16 @@ __all__ = [
     "CallId",
     "ClaimLost",
     "Decision",
+    "Edited",
     "Journal",
     "JournalData",
     "Ledger",
+    "LedgerRecorder",
     "NotSealable",
     "Observer",
     "Pending",
     "Question",
+    "Recorder",
     "Replay",
     "Slot",
     "Truth",

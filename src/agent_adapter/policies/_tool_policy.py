@@ -7,6 +7,7 @@ from typing import Any
 from agent_adapter._seconds import is_seconds
 from agent_adapter.context import RunContext
 from agent_adapter.errors import ConfigError
+from agent_adapter.policies._guards import AnyGuard, is_guard
 
 Confirm = Callable[[Mapping[str, Any], RunContext], bool | Awaitable[bool]]
 Reconcile = Callable[[Mapping[str, Any], str | None], object | Awaitable[object]]
@@ -24,8 +25,9 @@ class ToolPolicy:
         confirm: a person approves each call first; or a function of `(arguments, ctx)` that says whether.
         timeout: seconds until a call is given up, None for the executor's own.
         retry: attempts in all, None for the executor's own.
-        cache: seconds for which a result answers equal calls, None for never.
-        guards: checks around the body of this tool.
+        cache: seconds for which a result answers equal calls, None for never. Only a tool that is idempotent or read
+            only may have one.
+        guards: checks around the body of this tool: `Guard` objects, or functions of `(call, ctx)` for before it.
         tags: words by which programs recognise the tool.
 
     Raises:
@@ -40,7 +42,7 @@ class ToolPolicy:
     timeout: float | None = None
     retry: int | None = None
     cache: float | None = None
-    guards: tuple[Callable[..., Any], ...] = ()
+    guards: tuple[AnyGuard, ...] = ()
     tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -54,13 +56,18 @@ class ToolPolicy:
                 f"reconcile is a function of (arguments, idempotency_key), not {self.reconcile!r}"
             )
         _check_tuple("did_not_happen", self.did_not_happen, "exception classes", _is_exception_type)
-        _check_tuple("guards", self.guards, "functions", callable)
+        _check_tuple("guards", self.guards, "guards and functions", is_guard)
         _check_tuple("tags", self.tags, "strings", lambda tag: isinstance(tag, str))
         for name in ("timeout", "cache"):
             if not is_seconds(getattr(self, name)):
                 raise ConfigError(
                     f"{name} is None or a positive number of seconds, not {getattr(self, name)!r}"
                 )
+        if self.cache is not None and not (self.idempotent or self.read_only):
+            raise ConfigError(
+                "cache answers equal calls with one result, but equal calls are two wishes: only a tool that is "
+                "idempotent or read_only may set it"
+            )
         if self.retry is not None and (type(self.retry) is not int or self.retry < 1):
             raise ConfigError(f"retry is None or a number of attempts from 1, not {self.retry!r}")
 

@@ -55,6 +55,7 @@ class Parked(GraphInterrupt):
     ) -> None:
         super().__init__((*interrupts_of(questions, note), *others))
         self.questions = tuple(questions)
+        self.note = note
 
 
 def interrupts_of(questions: Sequence[Question], note: str = "") -> list[Interrupt]:
@@ -183,7 +184,7 @@ def _request(doubts: Sequence[Question], note: str) -> dict[str, Any]:
             for q in doubts
         ],
         "review_configs": [
-            {"action_name": name, "allowed_decisions": ["approve", "respond", "reject"]}
+            {"action_name": name, "allowed_decisions": _allowed(name, doubts)}
             for name in dict.fromkeys(q.tool for q in doubts)
         ],
         "tool_call_ids": [q.call_id for q in doubts],
@@ -192,6 +193,12 @@ def _request(doubts: Sequence[Question], note: str) -> dict[str, Any]:
         "owner_known_dead": [q.owner_known_dead for q in doubts],
     }
     return {**request, "note": note} if note else request
+
+
+def _allowed(tool: str, questions: Sequence[Question]) -> list[str]:
+    """What may be said about every question of this tool: what may have happened cannot be edited."""
+    unbegun = all(q.cause == "approval" for q in questions if q.tool == tool)
+    return ["approve", "edit", "respond", "reject"] if unbegun else ["approve", "respond", "reject"]
 
 
 def _payload(question: Question) -> Any:

@@ -9,7 +9,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from agent_adapter.errors import ToolUsageError
+from agent_adapter import RunContext
+from agent_adapter.errors import ConfigError, ToolUsageError
 from agent_adapter.exec.integration import CallId, Ledger
 from agent_adapter_langgraph import _approval
 from agent_adapter_langgraph._approval import Answers
@@ -25,7 +26,7 @@ from agent_adapter_langgraph._identity import (
     visit_call,
 )
 from agent_adapter_langgraph._messages import known_types
-from agent_adapter_langgraph._probe import Recorded
+from agent_adapter_langgraph._probe import Changed, Fits, Recorded
 from agent_adapter_langgraph._running import Call
 from agent_adapter_langgraph._settings import Policies
 from agent_adapter_langgraph._signals import stops
@@ -70,9 +71,18 @@ class Core:
         Raises:
             ConfigError: nothing could find the record again.
         """
-        if self.policies.of(use.name, use.tool).read_only:
+        policy = self.policies.of(use.name, use.tool)
+        if policy.read_only and policy.confirm is False:
             return "read_only"
-        return "recorded" if self.barrier.protects(visit) else "none"
+        if self.barrier.protects(visit):
+            return "recorded"
+        if policy.confirm is not False:
+            with stops():
+                raise ConfigError(
+                    f"tool {use.name!r} needs a person's approval, and without a checkpointer or a run name the call could not "
+                    "wait for it; nothing ran"
+                )
+        return "none"
 
     def identify(self, visit: Visit, use: ToolUse, messages: Sequence[Any]) -> CallId:
         """Which call this use is.
@@ -99,6 +109,7 @@ class Core:
         return Call(
             id=name,
             policy=self.policies.of(use.name, use.tool),
+            ctx=RunContext(run_id=visit.run_name or visit.thread or None),
             model_id=use.model_id,
             namespace=visit.namespace,
             known=known_types(use.tool, self.types),
@@ -146,7 +157,9 @@ class Guard:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def begin(self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool) -> Recorded | None:
+    def begin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> Recorded | Changed | None:
         """Nothing for a read-only tool.
 
         Raises:
@@ -162,8 +175,8 @@ class Guard:
         return None
 
     async def abegin(
-        self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool
-    ) -> Recorded | None:
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> Recorded | Changed | None:
         """As `begin`."""
         return self.begin(arguments, tool, fits=fits)
 

@@ -49,6 +49,8 @@ class DurableTools:
         model_replies: keep the model's reply of each turn; without it two workers that answer one pause may
             double the next turn.
         streaming: `drop` sends nothing for replayed calls, `mark` sends one custom event each.
+        gate: ask a person before each call of a tool whose policy says `confirm`; False where something else asks already
+            (`HumanInTheLoopMiddleware`, for example).
         allow_unsaved: calls in a graph without a checkpointer (and without a run name) run unprotected instead
             of being refused.
 
@@ -70,6 +72,7 @@ class DurableTools:
         barrier_s: float = 3.0,
         model_replies: bool = True,
         streaming: Literal["drop", "mark"] = "drop",
+        gate: bool = True,
         allow_unsaved: bool = False,
     ) -> None:
         _one_of("on_fork", on_fork, ("replay", "rerun", "ask"))
@@ -88,7 +91,7 @@ class DurableTools:
                 on_busy=on_busy,
             ),
             barrier=Barrier(wait_s=barrier_s, allow_unsaved=allow_unsaved),
-            policies=Policies(policies or {}, trust_annotations=trust_annotations),
+            policies=Policies(policies or {}, trust_annotations=trust_annotations, gate=gate),
             types={name_of(kind): kind for kind in types},
             on_fork=on_fork,
             streaming=streaming,

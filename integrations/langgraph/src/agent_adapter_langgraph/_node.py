@@ -1,35 +1,40 @@
 """Own nodes: every executor call and every wrapped tool inside a durable node is protected."""
 
-import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 
-from agent_adapter import ToolResult
+from agent_adapter import Tool, ToolResult
+from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import (
+    Asked,
     Attempt,
     CallId,
-    ClaimLost,
+    Edited,
+    LedgerRecorder,
+    Question,
     Replay,
     Slot,
-    from_entry,
     make_journal,
     visit_scope,
 )
-from agent_adapter_langgraph._approval import Answers
+from agent_adapter.policies import ToolPolicy
+from agent_adapter_langgraph._approval import Parked
 from agent_adapter_langgraph._core import Core
+from agent_adapter_langgraph._gate import EDIT_DOES_NOT_FIT
 from agent_adapter_langgraph._identity import visit_call
 from agent_adapter_langgraph._leaving import in_sync, leaving
 from agent_adapter_langgraph._scope import scope_of
 from agent_adapter_langgraph._signals import LookAgain
 from agent_adapter_langgraph._visit import Visit
 
+T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -43,14 +48,15 @@ def durable_node(function: F, core: Core) -> F:
             if not core.barrier.protects(visit):
                 return await function(*args, **kwargs)
             await core.barrier.await_(visit)
-            observer = LedgerObserver(core, visit)
-            with observer.scope():
+            recorder = NodeRecorder(core, visit)
+            with recorder.scope():
                 try:
                     result = await function(*args, **kwargs)
                 except BaseException as error:
-                    await observer.close(error)
-                    raise
-                await observer.close(SWALLOWED)
+                    if (raised := await recorder.close(error)) is error:
+                        raise
+                    raise raised from None
+                await recorder.close(SWALLOWED)
                 return result
 
         return anode  # type: ignore[return-value]  # same signature, by functools.wraps
@@ -61,14 +67,15 @@ def durable_node(function: F, core: Core) -> F:
         if not core.barrier.protects(visit):
             return function(*args, **kwargs)
         core.barrier.wait(visit)
-        observer = LedgerObserver(core, visit)
-        with observer.scope():
+        recorder = NodeRecorder(core, visit)
+        with recorder.scope():
             try:
                 result = function(*args, **kwargs)
             except BaseException as error:
-                in_sync(observer.close(error))
-                raise
-            in_sync(observer.close(SWALLOWED))
+                if (raised := in_sync(recorder.close(error))) is error:
+                    raise
+                raise raised from None
+            in_sync(recorder.close(SWALLOWED))
             return result
 
     return node  # type: ignore[return-value]  # same signature, by functools.wraps
@@ -78,13 +85,21 @@ def durable_node(function: F, core: Core) -> F:
 SWALLOWED = RuntimeError("the call was cancelled, and its node went on")
 
 
-class LedgerObserver:
-    """Tells the ledger of every call that the journal of one node claims, and answers those that are recorded."""
+class NodeRecorder(LedgerRecorder):
+    """Keeps every call that the journal of one node claims in the ledger, and asks for those that need approval."""
 
     def __init__(self, core: Core, visit: Visit) -> None:
+        super().__init__(
+            self._into,
+            run_id=visit.run_name or visit.thread,
+            life=f"{visit.thread}/{visit.namespace}",
+            # The journal's key already counts equal calls, in the order of the node's code.
+            identify=lambda slot: visit_call(visit, slot.tool, slot.key, slot.arguments),
+        )
         self._core = core
         self._visit = visit
-        self._open: dict[int, tuple[Slot, Attempt]] = {}
+        self._note = ""
+        self._asked: list[Question] = []
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -96,92 +111,87 @@ class LedgerObserver:
         finally:
             journal.close()
 
-    async def started(self, slot: Slot) -> ToolResult | None:
-        """The recorded result, or None once it is stored that the body begins."""
-        if slot.result is not None:
-            return None
+    async def look(self, slot: Slot) -> ToolResult | None:
+        """The recorded result; None when the call is not over, and then this worker has the right to run it."""
         with leaving():
             if slot.digest is None:
                 reason = "was called with arguments that have no exact stored form; nothing ran"
                 raise NotSealable("$", slot.tool, reason)
-        call = self._identify(slot)
-        answers = await self._core.answers(self._visit, [call])
         while True:
             try:
-                with leaving(answers.note):
-                    return await self._enter(slot, call, answers)
+                return await self._asking(super().look(slot))
             except LookAgain:
                 continue
 
-    async def _enter(self, slot: Slot, call: CallId, answers: Answers) -> ToolResult | None:
-        entered = await self._core.ledger.enter(
+    async def _into(self, call: CallId, policy: ToolPolicy) -> Replay | Attempt:
+        answers = await self._core.answers(self._visit, [call])
+        self._note = answers.note
+        return await self._core.ledger.enter(
             call,
-            policy=slot.policy,
+            policy=policy,
             answers=answers.decisions,
             on_fork=self._core.on_fork,
             bare=answers.bare,
         )
-        if isinstance(entered, Replay):
-            return _result(slot, entered.outcome)
-        # A cancelled caller must not leave a call that is begun in the record and nowhere else.
-        starting = asyncio.create_task(entered.start(slot.arguments))
-        try:
-            await asyncio.shield(starting)
-        except BaseException as error:
-            await asyncio.wait([starting])
-            if not starting.cancelled() and starting.exception() is None:
-                await entered.undo(error)
-            entered.land()
-            raise
-        slot.idempotency_key = entered.idempotency_key
-        self._open[id(slot)] = (slot, entered)
-        return None
+
+    async def decide(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision | None:
+        """What a person decided; the node pauses for it where nobody has yet."""
+        if not self._core.policies.gate:
+            return None
+        attempt = self.attempt(slot)
+        verdict = attempt.gate.verdict_on(request.arguments)
+        if isinstance(verdict, Edited) and not _accepts(slot, verdict):
+            verdict, self._note = None, EDIT_DOES_NOT_FIT
+        if verdict is None and not attempt.decided_again:
+            await self._asking(self._ask(attempt, request))
+        edits = dict(verdict.arguments) if isinstance(verdict, Edited) else None
+        return ApprovalDecision(approved=True, edits=edits)
+
+    async def started(self, slot: Slot) -> ToolResult | None:
+        """None once it is stored that the body begins; a result when another worker was faster."""
+        return await self._asking(super().started(slot))
 
     async def settle(self, slot: Slot, result: ToolResult) -> None:
         """Record how the call ended."""
-        _, attempt = self._open.pop(id(slot), (slot, None))
-        if attempt is None:
-            return
+        with leaving():
+            await super().settle(slot, result)
+
+    async def leave(self, slot: Slot, error: BaseException) -> None:
+        """The call ends with this: one that pauses is entered again, another one that began is in doubt."""
+        with leaving():
+            await super().leave(slot, error)
+
+    def pauses(self, error: BaseException) -> bool:
+        """Whether a call that ends with this error is entered again."""
+        return isinstance(error, GraphInterrupt)
+
+    async def close(self, error: BaseException) -> BaseException:
+        """The node ends with an error while calls are open; returns what it has to raise: all its questions together."""
+        with leaving():
+            await self.leave_open(error)
+        if isinstance(error, Parked) and len(self._asked) > 1:
+            return Parked(self._asked, self._note)
+        return error
+
+    async def _ask(self, attempt: Attempt, request: ApprovalRequest) -> None:
+        raise Asked(await attempt.ask_approval(request.arguments))
+
+    async def _asking(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work gives; a question that it asks is kept for the node's end."""
         try:
-            with leaving(), suppress(ClaimLost):
-                # Lost only by a call that may run twice, to a worker that was faster: both outcomes are true.
-                await _record(attempt, slot, result)
-        finally:
-            attempt.land()
-
-    async def close(self, error: BaseException) -> None:
-        """The node ends with an error while calls are open: those that pause are entered again, others are in doubt."""
-        for _, attempt in list(self._open.values()):
-            try:
-                with leaving():
-                    if isinstance(error, GraphInterrupt):
-                        await attempt.contain()
-                    else:
-                        await attempt.fail("cancelled", error)
-            finally:
-                attempt.land()
-        self._open.clear()
-
-    def _identify(self, slot: Slot) -> CallId:
-        # The journal's key already counts equal calls, in the order of the node's code.
-        return visit_call(self._visit, slot.tool, slot.key, slot.arguments)
+            with leaving(self._note):
+                return await work
+        except Parked as parked:
+            self._asked += parked.questions
+            raise
 
 
-async def _record(attempt: Attempt, slot: Slot, result: ToolResult) -> None:
-    if isinstance(slot.kept, dict) and "unrecordable" not in slot.kept:
-        await attempt.finish({"kind": "journaled", "entry": slot.kept})
-    elif result.status == "cancelled":
-        await attempt.fail("cancelled", result.cause or RuntimeError("cancelled"))
-    else:
-        await attempt.unrecordable(str(slot.kept))
-
-
-def _result(slot: Slot, outcome: Any) -> ToolResult:
-    """The recorded outcome as the executor's result."""
-    if outcome["kind"] == "journaled":
-        return from_entry(outcome["entry"], slot.tool, slot.returns, None)
-    if outcome["happened"]:
-        return from_entry({"value": outcome["value"]}, slot.tool, slot.returns, None)
-    reason = outcome["value"] or "a person decided that this call is not run"
-    error = {"kind": "denied", "type": "DoNotRun", "message": reason}
-    return from_entry({"status": "denied", "error": error}, slot.tool, slot.returns, None)
+def _accepts(slot: Slot, edited: Edited) -> bool:
+    tool = slot.policy
+    if not isinstance(tool, Tool):
+        return True
+    try:
+        tool.validate(edited.arguments)
+    except Exception:  # noqa: BLE001 - a validator is the tool's code; what it refuses does not fit
+        return False
+    return True

@@ -6,7 +6,7 @@ for example).
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -23,15 +23,35 @@ class Recorded(NamedTuple):
     output: Any
 
 
+class Changed(NamedTuple):
+    """The arguments that a person put in place of the model's."""
+
+    arguments: dict[str, Any]
+
+
+Fits = Callable[[dict[str, Any]], bool]
+
+
 class Body(Protocol):
     """What a probe tells about the body that it stands before."""
 
-    def begin(self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool) -> "Recorded | None":
-        """Told before the body begins, in its thread; what the body returned before, if it must not run again."""
+    def begin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> "Recorded | Changed | None":
+        """Told before the body begins, in its thread.
+
+        Args:
+            arguments: as the model gave them.
+            tool: the tool that takes the call.
+            fits: whether the tool accepts arguments.
+
+        Returns:
+            What the body returned before, if it must not run again; or other arguments to run it with.
+        """
 
     async def abegin(
-        self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool
-    ) -> "Recorded | None":
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> "Recorded | Changed | None":
         """As `begin`, on a loop."""
 
     def end(self, output: Any, error: BaseException | None, *, began: bool) -> None:
@@ -50,11 +70,11 @@ class _Probe(BaseTool):
     def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         body, original = _standing(self)
         given, kwargs = _scoped(body, tool_input, kwargs)
-        fits = accepts(original, given, kwargs.get("tool_call_id"))
-        if (
-            recorded := body.begin(_visible(original, tool_input), original, fits=fits)
-        ) is not None:
-            return recorded.output
+        fit = _Fit(original, given, kwargs.get("tool_call_id"))
+        begun = body.begin(fit.visible, original, fits=fit)
+        if isinstance(begun, Recorded):
+            return begun.output
+        given = fit.given(begun)
         output, error = None, None
         try:
             with body.inside():
@@ -63,17 +83,17 @@ class _Probe(BaseTool):
             error = raised
             raise
         finally:
-            body.end(output, error, began=fits)
+            body.end(output, error, began=fit.began)
         return output
 
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         body, original = _standing(self)
         given, kwargs = _scoped(body, tool_input, kwargs)
-        fits = accepts(original, given, kwargs.get("tool_call_id"))
-        if (
-            recorded := await body.abegin(_visible(original, tool_input), original, fits=fits)
-        ) is not None:
-            return recorded.output
+        fit = _Fit(original, given, kwargs.get("tool_call_id"))
+        begun = await body.abegin(fit.visible, original, fits=fit)
+        if isinstance(begun, Recorded):
+            return begun.output
+        given = fit.given(begun)
         output, error = None, None
         try:
             with body.inside():
@@ -82,7 +102,7 @@ class _Probe(BaseTool):
             error = raised
             raise
         finally:
-            body.end(output, error, began=fits)
+            body.end(output, error, began=fit.began)
         return output
 
 
@@ -136,12 +156,44 @@ def _standing(tool: Any) -> tuple[Body, BaseTool]:
     return vars(tool)["_agent_adapter_body"], vars(tool)["_agent_adapter_original"]
 
 
-def _visible(tool: BaseTool, tool_input: Any) -> dict[str, Any]:
-    """The arguments that the model gave, without what ToolNode filled in."""
-    if not isinstance(tool_input, dict):
-        return {"input": tool_input}
-    hidden = injected_names(tool)
-    return {name: value for name, value in tool_input.items() if name not in hidden}
+class _Fit:
+    """Whether a tool accepts the arguments of a call, with what ToolNode filled in beside them.
+
+    Attributes:
+        visible: the arguments that the model gave.
+        began: whether the tool accepted those that it was given last.
+    """
+
+    def __init__(self, tool: BaseTool, tool_input: Any, call_id: Any) -> None:
+        self._tool = tool
+        self._input = tool_input
+        self._call_id = call_id
+        self.began = accepts(tool, tool_input, call_id)
+        self.visible: dict[str, Any] = {"input": tool_input}
+        if isinstance(tool_input, dict):
+            hidden = injected_names(tool)
+            self.visible = {name: each for name, each in tool_input.items() if name not in hidden}
+
+    def __call__(self, arguments: dict[str, Any]) -> bool:
+        if arguments is self.visible:
+            return self.began
+        if isinstance(self._input, dict) and not arguments.keys() <= self._tool.args.keys():
+            # Most tools ignore a name that they do not know: what a person wrote would be lost without a word.
+            return False
+        return accepts(self._tool, self._with(arguments), self._call_id)
+
+    def given(self, changed: Changed | None) -> Any:
+        """What the body is given."""
+        if changed is None:
+            return self._input
+        self.began = True
+        return self._with(changed.arguments)
+
+    def _with(self, arguments: dict[str, Any]) -> Any:
+        if not isinstance(self._input, dict):
+            return arguments.get("input")
+        filled_in = {name: each for name, each in self._input.items() if name not in self.visible}
+        return {**arguments, **filled_in}
 
 
 def _scoped(body: Body, tool_input: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -11,15 +11,17 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
+from agent_adapter import RunContext
 from agent_adapter.errors import ToolUsageError
 from agent_adapter.exec.integration import Attempt, CallId, call_key_scope, decode, encode
 from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._compat import BodyScope
+from agent_adapter_langgraph._gate import approved
 from agent_adapter_langgraph._identity import as_stored
 from agent_adapter_langgraph._leaving import in_background, in_sync, leaving
 from agent_adapter_langgraph._messages import MESSAGES, Known, load, readdressed
-from agent_adapter_langgraph._probe import Recorded
+from agent_adapter_langgraph._probe import Changed, Fits, Recorded
 from agent_adapter_langgraph._scope import scope_of
 
 
@@ -30,6 +32,7 @@ class Call:
     Attributes:
         id: its identity in the ledger.
         policy: its tool's policy.
+        ctx: the run that it belongs to, for functions that say whether a person is asked.
         model_id: the model's id of the call; None when the tool was called with plain arguments.
         namespace: the checkpoint namespace of the visit.
         known: the classes that its record may hold.
@@ -42,6 +45,7 @@ class Call:
 
     id: CallId
     policy: ToolPolicy
+    ctx: RunContext
     model_id: str | None
     namespace: str
     known: Known
@@ -107,23 +111,30 @@ class Running:
             self._given = attempt.arguments
             self.completed = Recorded(call.load(attempt.body_output))
 
-    def begin(self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool) -> Recorded | None:
+    def begin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> Recorded | Changed | None:
         return in_sync(self.abegin(arguments, tool, fits=fits))
 
     async def abegin(
-        self, arguments: dict[str, Any], tool: BaseTool, *, fits: bool
-    ) -> Recorded | None:
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> Recorded | Changed | None:
         try:
-            with leaving("" if fits else NO_LONGER_FITS):
-                return await self._begin(encode(as_stored(arguments)), tool, fits=fits)
+            with leaving("" if fits(arguments) else NO_LONGER_FITS):
+                return await self._begin(arguments, tool, fits=fits)
         except GraphBubbleUp as refused:
             self.refused = refused
             raise
 
-    async def _begin(self, given: Any, tool: BaseTool, *, fits: bool) -> Recorded | None:
+    async def _begin(
+        self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
+    ) -> Recorded | Changed | None:
+        given = encode(as_stored(arguments))
+        policy = self._call.policy
         if tool.name != self._call.id.tool:
             # Something in between chose another tool: what it may do counts, not what was asked for.
-            self.attempt.tighten(self._call.policy_of(tool))
+            policy = self._call.policy_of(tool)
+            self.attempt.tighten(policy)
         if self.completed is not None and not self.attempt.repeatable:
             if given != self._given:
                 raise ToolUsageError(
@@ -131,13 +142,21 @@ class Running:
                     "with other arguments: that is a call of its own. Declare the tool idempotent, or make it a call"
                 )
             return self.completed
-        if not fits and self.attempt.doubtful:
-            raise self.attempt.ask_again()
+        if not fits(arguments):
+            if self.attempt.doubtful:
+                raise self.attempt.ask_again()
+            changed = None
+        else:
+            changed = await approved(
+                self.attempt, policy, self._call.ctx, arguments, given=given, fits=fits
+            )
+        if changed is not None:
+            given = encode(as_stored(changed.arguments))
         await self.attempt.start(given)
         self._given, self.completed = given, None
         with self._lock:
             self._bodies += 1
-        return None
+        return changed
 
     def end(self, output: Any, error: BaseException | None, *, began: bool) -> None:
         if error is None:

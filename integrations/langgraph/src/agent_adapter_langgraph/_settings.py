@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -11,7 +11,7 @@ from agent_adapter.errors import ConfigError
 from agent_adapter.policies import ToolPolicy
 
 # What the bridge acts on today; anything else is refused rather than ignored.
-BUILT = frozenset({"idempotent", "read_only", "reconcile", "did_not_happen", "tags"})
+BUILT = frozenset({"confirm", "idempotent", "read_only", "reconcile", "did_not_happen", "tags"})
 
 
 def check_seconds(name: str, value: object) -> None:
@@ -31,12 +31,15 @@ class Policies:
     Args:
         policies: by tool name.
         trust_annotations: believe a server's `readOnlyHint` and `idempotentHint`.
+        gate: whether calls of tools with `confirm` wait for a person here.
 
     Raises:
         ConfigError: a value is not a `ToolPolicy`, or sets a field that this version does not act on.
     """
 
-    def __init__(self, policies: Mapping[str, ToolPolicy], *, trust_annotations: bool) -> None:
+    def __init__(
+        self, policies: Mapping[str, ToolPolicy], *, trust_annotations: bool, gate: bool = True
+    ) -> None:
         if not isinstance(policies, Mapping):
             raise ConfigError(
                 f"policies is a mapping of tool names to policies, not {type(policies).__name__}"
@@ -51,8 +54,13 @@ class Policies:
                     raise ConfigError(
                         f"policies[{name!r}].{field.name} is not supported for LangGraph tools in this version; leave it out"
                     )
-        self._policies = dict(policies)
+        # Somebody else asks then: what is left of a policy is what a record needs.
+        self._policies = {
+            name: policy if gate else replace(policy, confirm=False)
+            for name, policy in policies.items()
+        }
         self._trust = trust_annotations
+        self.gate = gate
 
     def of(self, name: str, tool: BaseTool | None) -> ToolPolicy:
         """The policy under which calls of this tool run: the one that was set, else what its metadata says, else careful."""

@@ -215,7 +215,11 @@ def _raise_first(errors: Sequence[Exception], batch: _Batch | None) -> None:
         for interrupt in error.args[0]
     ]
     if questions or others:
-        raise Parked(questions, batch.answers.note if batch and batch.answers else "", others)
+        notes = [error.note for error in errors if isinstance(error, Parked) and error.note]
+        read = batch.answers.note if batch and batch.answers else ""
+        raise Parked(
+            questions, "; ".join(dict.fromkeys([*notes, *([read] if read else [])])), others
+        )
 
 
 def _repaired(

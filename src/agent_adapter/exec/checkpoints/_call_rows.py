@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agent_adapter._sqlite import pack, unpack
 from agent_adapter.errors import CheckpointStoreCorrupt
 from agent_adapter.exec.checkpoints import _checks as checks
-from agent_adapter.exec.checkpoints._pack import corrupt, pack, unpack
+from agent_adapter.exec.checkpoints._corrupt import corrupt
 from agent_adapter.exec.checkpoints._port import CallRecord
 
 

@@ -4,6 +4,7 @@ import math
 from typing import NoReturn, get_args
 from unicodedata import category
 
+from agent_adapter._sqlite import LARGEST_TEXT_BYTES
 from agent_adapter.errors import CheckpointConflict, ConfigError, ToolUsageError
 from agent_adapter.exec.checkpoints._port import (
     LARGEST_NUMBER,
@@ -14,7 +15,6 @@ from agent_adapter.exec.checkpoints._port import (
 )
 
 LONGEST_RUN_ID = 255
-LARGEST_TEXT_BYTES = 64 * 1024 * 1024
 
 
 def check_run_id(run_id: object) -> None:

@@ -9,10 +9,11 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from agent_adapter._sqlite import pack, unpack
 from agent_adapter.errors import CheckpointStoreCorrupt
 from agent_adapter.exec.checkpoints import _call_rows as call_rows
 from agent_adapter.exec.checkpoints import _checks as checks
-from agent_adapter.exec.checkpoints._pack import corrupt, pack, unpack
+from agent_adapter.exec.checkpoints._corrupt import corrupt
 from agent_adapter.exec.checkpoints._port import Checkpoint, RunInfo, StoredCheckpoint
 
 # A chunk's id is its run's number, moved up by so many bits, plus its place.

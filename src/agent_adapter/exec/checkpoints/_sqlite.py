@@ -7,12 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from agent_adapter.errors import ConfigError
+from agent_adapter._sqlite import checked_path, checked_timeout, database_for, settled_key
 from agent_adapter.exec.checkpoints import _call_rows as call_rows
 from agent_adapter.exec.checkpoints import _checks as checks
 from agent_adapter.exec.checkpoints import _run_rows as run_rows
-from agent_adapter.exec.checkpoints._database import database_for
-from agent_adapter.exec.checkpoints._key_file import settled_key
+from agent_adapter.exec.checkpoints._owners import LiveFile
 from agent_adapter.exec.checkpoints._port import (
     CallRecord,
     Checkpoint,
@@ -53,10 +52,11 @@ class SQLiteCheckpointStore:
         timeout: float = 5.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._database = database_for(_checked_path(path))
-        if not checks.is_finite(timeout) or timeout < 0:
-            raise ConfigError(f"timeout must be a finite number of 0 or more, not {timeout!r}")
-        self._timeout = float(timeout)
+        self._database = database_for(
+            checked_path(path, in_memory="for runs in memory use MemoryCheckpointStore")
+        )
+        self._timeout = checked_timeout(timeout)
+        self._live = LiveFile(f"{self._database.path}.live")
         self._clock = clock
 
     async def save(self, run_id: str, step: int, checkpoint: Checkpoint) -> None:
@@ -179,11 +179,11 @@ class SQLiteCheckpointStore:
 
     def owner(self) -> str:
         """The token that names this process; a byte of `<path>.live` is locked while it lives."""
-        return self._database.live.owner()
+        return self._live.owner()
 
     def liveness(self, owner: str) -> OwnerState:
         """Whether the owner lives; "dead" only when its byte is free on this host, in this boot. Never raises."""
-        return self._database.live.liveness(owner)
+        return self._live.liveness(owner)
 
     async def _write(self, operation: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
         return await self._database.writer.run(operation, timeout_s=self._timeout, size=size)
@@ -192,16 +192,3 @@ class SQLiteCheckpointStore:
         if not self._database.is_open:
             await self._write(lambda _: None)
         return await self._database.readers.run(read, timeout_s=self._timeout)
-
-
-def _checked_path(path: object) -> str:
-    if not isinstance(path, str | os.PathLike):
-        raise ConfigError(f"path must be a str or a PathLike, not {type(path).__name__}")
-    text = os.fspath(path)
-    if not isinstance(text, str):
-        raise ConfigError(f"path must name a file with a str, not {type(text).__name__}")
-    if not text or text == ":memory:" or text.startswith("file:") or "\0" in text:
-        raise ConfigError(
-            f"path {text!r} is not the path of a file; for runs in memory use MemoryCheckpointStore"
-        )
-    return os.path.realpath(text)

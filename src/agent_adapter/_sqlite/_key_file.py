@@ -6,8 +6,8 @@ import secrets
 import sqlite3
 from pathlib import Path
 
+from agent_adapter._sqlite._schema import meta, set_meta
 from agent_adapter.errors import ConfigError
-from agent_adapter.exec.checkpoints._schema import meta, set_meta
 
 FINGERPRINT = "key_fingerprint"
 SHORTEST_KEY = 32

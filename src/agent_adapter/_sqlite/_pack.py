@@ -1,13 +1,12 @@
-"""Texts as a database keeps them: short ones as they are, longer ones packed; and the error for what is none."""
+"""Texts as a database keeps them: short ones as they are, longer ones packed."""
 
 import zlib
 
-from pydantic import ValidationError
-
 from agent_adapter.errors import CheckpointStoreCorrupt
-from agent_adapter.exec.checkpoints._checks import LARGEST_TEXT_BYTES
 
 PACKED_FROM = 512
+# The most that any store takes or gives back.
+LARGEST_TEXT_BYTES = 64 * 1024 * 1024
 
 
 def pack(text: str) -> str | bytes:
@@ -46,10 +45,3 @@ def _check_unicode(run_id: str, text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise CheckpointStoreCorrupt(run_id, "a stored text is not UTF-8") from None
-
-
-def corrupt(run_id: str, exc: ValidationError) -> CheckpointStoreCorrupt:
-    """The error for a stored row that no value can be made of."""
-    wrong = exc.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in wrong["loc"])
-    return CheckpointStoreCorrupt(run_id, f"stored {where} is wrong: {wrong['msg']}")

@@ -14,14 +14,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from agent_adapter.errors import AgentAdapterError
-from agent_adapter.exec.checkpoints._jobs import (
+from agent_adapter._sqlite._jobs import (
     AsyncJob,
     BlockingJob,
     Job,
     Outcome,
     deliver,
 )
+from agent_adapter.errors import AgentAdapterError
 
 T = TypeVar("T")
 

@@ -8,11 +8,10 @@ import threading
 from pathlib import Path
 from weakref import WeakSet, WeakValueDictionary
 
+from agent_adapter._sqlite import _schema as schema
+from agent_adapter._sqlite._readers import Readers
+from agent_adapter._sqlite._writer import Writer
 from agent_adapter.errors import ConfigError
-from agent_adapter.exec.checkpoints import _schema as schema
-from agent_adapter.exec.checkpoints._owners import LiveFile
-from agent_adapter.exec.checkpoints._readers import Readers
-from agent_adapter.exec.checkpoints._writer import Writer
 
 
 class Database:
@@ -20,7 +19,6 @@ class Database:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.live = LiveFile(f"{path}.live")
         self.readers = Readers(self._open_for_reading, self._check)
         self.writer = Writer(self._open_for_writing, self._check)
         self._file: tuple[int, int] | None = None

@@ -1,6 +1,7 @@
 """The tables of a SQLite store, and what must be true of a file before anything is written to it."""
 
 import sqlite3
+from collections.abc import Collection
 
 from agent_adapter.errors import ConfigError
 
@@ -21,17 +22,20 @@ _TABLES = {
     "agent_adapter_records": """(
         id INTEGER PRIMARY KEY, tool TEXT NOT NULL, state TEXT NOT NULL, document BLOB)""",
     "agent_adapter_meta": "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "agent_adapter_approvals": """(
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run_id TEXT, tool TEXT NOT NULL, digest TEXT NOT NULL,
+        state TEXT NOT NULL, document BLOB NOT NULL)""",
 }
+# Made where they are missing. Who does not know such a table does not touch it, so the version stays.
+_ADDED = {"agent_adapter_approvals"}
 # Partial, so that a save that leaves the status alone touches neither.
 _INDEXES = {
     "agent_adapter_unfinished": "agent_adapter_checkpoints (name) WHERE status = 'running'",
     "agent_adapter_ended": (
         "agent_adapter_checkpoints (saved_at) WHERE status IN ('done', 'denied', 'failed')"
     ),
+    "agent_adapter_waiting": "agent_adapter_approvals (n) WHERE state = 'waiting'",
 }
-_MINE = [f"CREATE TABLE {name} {columns}" for name, columns in _TABLES.items()] + [
-    f"CREATE INDEX {name} ON {where}" for name, where in _INDEXES.items()
-]
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
@@ -45,7 +49,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     try:
         # A read of the file, so that all of the inspection sees one state: another process may be making the tables.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        has_tables = _inspect(connection, path)
+        missing = _missing(connection, path)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -57,16 +61,15 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         )
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = FAST")
-    if has_tables:
+    if not missing:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not _inspect(connection, path):
-            for statement in _MINE:
-                connection.execute(statement)
-            connection.execute(
-                "INSERT INTO agent_adapter_meta VALUES ('schema', ?)", (str(VERSION),)
-            )
+        missing = _missing(connection, path)
+        for statement in _statements(missing):
+            connection.execute(statement)
+        if "agent_adapter_meta" in missing:
+            set_meta(connection, "schema", str(VERSION))
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -86,8 +89,8 @@ def set_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO agent_adapter_meta VALUES (?, ?)", (key, value))
 
 
-def _inspect(connection: sqlite3.Connection, path: str) -> bool:
-    """Whether the file has our tables; False when it has none of them.
+def _missing(connection: sqlite3.Connection, path: str) -> list[str]:
+    """The names of our tables that the file does not have yet.
 
     Raises:
         ConfigError: it has something else under our names.
@@ -97,7 +100,7 @@ def _inspect(connection: sqlite3.Connection, path: str) -> bool:
         for name in _TABLES
     }
     if not any(found.values()):
-        return False
+        return list(_TABLES)
     if not found["agent_adapter_meta"]:
         raise _foreign(path, next(name for name, columns in found.items() if columns))
     if not found["agent_adapter_meta"] == ["key", "value"]:
@@ -111,16 +114,27 @@ def _inspect(connection: sqlite3.Connection, path: str) -> bool:
             "use the release that wrote the file, or a new path"
         )
     wanted = _columns()
+    missing = [name for name in _ADDED if not found[name]]
     for name, columns in found.items():
-        if columns != wanted[name]:
+        if columns != wanted[name] and name not in missing:
             raise _foreign(path, name)
-    return True
+    return missing
+
+
+def _statements(tables: Collection[str]) -> list[str]:
+    """What makes these tables and their indexes."""
+    made = [f"CREATE TABLE {name} {_TABLES[name]}" for name in tables]
+    return made + [
+        f"CREATE INDEX {name} ON {where}"
+        for name, where in _INDEXES.items()
+        if where.split()[0] in tables
+    ]
 
 
 def _columns() -> dict[str, list[str]]:
     scratch = sqlite3.connect(":memory:")
     try:
-        for statement in _MINE:
+        for statement in _statements(_TABLES):
             scratch.execute(statement)
         return {
             name: [column[1] for column in scratch.execute(f"PRAGMA table_info({name})")]

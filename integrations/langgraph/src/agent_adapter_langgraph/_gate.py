@@ -1,0 +1,63 @@
+"""The gate before a body: a call whose tool needs approval waits for a person, and runs with what was approved."""
+
+import inspect
+from typing import Any
+
+from agent_adapter import RunContext
+from agent_adapter.errors import ToolUsageError
+from agent_adapter.exec.integration import Asked, Attempt, Edited
+from agent_adapter.policies import ToolPolicy
+from agent_adapter_langgraph._leaving import leaving
+from agent_adapter_langgraph._probe import Changed, Fits
+
+EDIT_DOES_NOT_FIT = "the tool does not accept the edited arguments; nothing was decided"
+
+
+async def approved(
+    attempt: Attempt,
+    policy: ToolPolicy,
+    ctx: RunContext,
+    arguments: dict[str, Any],
+    *,
+    given: Any,
+    fits: Fits,
+) -> Changed | None:
+    """None when the body may run with these arguments; other arguments when a person edited them.
+
+    Args:
+        attempt: the right to run the call.
+        policy: of the tool that takes it.
+        ctx: the run, for a `confirm` function.
+        arguments: as the model gave them.
+        given: the same, encoded.
+        fits: whether the tool accepts arguments.
+
+    Raises:
+        Asked: a person has to approve the call first; the question is stored.
+    """
+    if not await _asks(policy, arguments, ctx):
+        return None
+    verdict = attempt.gate.verdict_on(given)
+    if verdict is None and attempt.decided_again:
+        # A person saw that this call may have taken effect and said: run it again. That is more than an approval.
+        return None
+    if verdict is None:
+        raise Asked(await attempt.ask_approval(given))
+    if not isinstance(verdict, Edited):
+        return None
+    changed = dict(verdict.arguments)
+    if not fits(changed):
+        with leaving(EDIT_DOES_NOT_FIT):
+            raise Asked(await attempt.ask_approval(given))
+    return Changed(changed)
+
+
+async def _asks(policy: ToolPolicy, arguments: dict[str, Any], ctx: RunContext) -> bool:
+    """Whether the policy wants a person to approve these arguments."""
+    if isinstance(policy.confirm, bool):
+        return policy.confirm
+    said: Any = policy.confirm(arguments, ctx)
+    said = await said if inspect.isawaitable(said) else said
+    if not isinstance(said, bool):
+        raise ToolUsageError(f"confirm says True or False, not {said!r}; nothing ran")
+    return said

@@ -1,0 +1,51 @@
+"""How entering or running a call ends without an outcome: somebody has to be asked, or somebody else was faster."""
+
+import secrets
+from typing import Any
+
+from agent_adapter.errors import ApprovalConflict
+from agent_adapter.exec._entries import CallId, Entry
+from agent_adapter.exec._questions import Question
+
+
+class Asked(Exception):
+    """Only a person can say what became of a call; the bridge turns this into its framework's pause."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question)
+        self.question = question
+
+
+class ClaimLost(Exception):
+    """Somebody else claimed the call first; look at it again."""
+
+
+def refuse_other_answer(call: CallId, decision: Any, standing: Entry) -> None:
+    """Raise when the standing record used another answer to the same question.
+
+    Raises:
+        ApprovalConflict: it did.
+    """
+    used = standing.decision
+    if used and used["question"] == decision["question"] and _said(used) != _said(decision):
+        raise ApprovalConflict(
+            f"call {call.call_id!r} of tool {call.tool!r}: question {decision['question']} was already answered "
+            "differently; the first answer stands and nothing ran for this one"
+        )
+
+
+def _said(decision: Any) -> Any:
+    """What was decided; who said it and why does not count."""
+    return decision["kind"], decision["answer"]
+
+
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed
+        return "(its message cannot be rendered)"
+
+
+def new_nonce() -> str:
+    """128 random bits that make a record unlike every other."""
+    return secrets.token_hex(16)

@@ -1,0 +1,63 @@
+"""Gate: what a person decided about a call before its body began, as its record keeps it. Pure."""
+
+from typing import Any
+
+from agent_adapter._canonical import decode, digest, encode
+from agent_adapter.exec._entries import Entry
+from agent_adapter.exec._questions import Edited, Rerun
+
+
+def waiting(request: str, shown: Any) -> dict[str, Any]:
+    """What a parked call waits for: the request's id and the arguments (encoded) that the person sees."""
+    return {"request": request, "digest": digest(shown), "arguments": shown}
+
+
+class Gate:
+    """The gate of one attempt.
+
+    Args:
+        past: what the record says so far.
+        verdict: what a person decided about the parked call, when that came with this attempt.
+    """
+
+    def __init__(self, past: Entry | None, verdict: Rerun | Edited | None) -> None:
+        self._past = past.gate if past is not None else None
+        self._verdict = verdict
+        self._decided: dict[str, Any] | None = None
+
+    @property
+    def for_record(self) -> dict[str, Any] | None:
+        """What the call's next records say: the approval that let it in; one that is only asked for is not carried on."""
+        if self._decided is not None:
+            return self._decided
+        return self._past if self._past is not None and "decision" in self._past else None
+
+    def approval(self, request: str) -> dict[str, Any] | None:
+        """The approval that let an earlier attempt in by this request, see `decided`; None when there was none."""
+        if self._past is None or self._past["request"] != request:
+            return None
+        said: dict[str, Any] | None = self._past.get("decision")
+        return said if said is not None and said["approved"] else None
+
+    def decided(self, request: str, shown: Any, decision: dict[str, Any]) -> None:
+        """Keep with the call's next records what a person decided about it.
+
+        Args:
+            request: the request's id.
+            shown: the arguments that the person saw, encoded.
+            decision: `{"approved": bool, "edits": encoded or None, "by": who, "reason": why}`.
+        """
+        self._decided = {**waiting(request, shown), "decision": decision}
+
+    def verdict_on(self, shown: Any) -> Rerun | Edited | None:
+        """What a person decided about a call with exactly these arguments (encoded), None when nobody has."""
+        if self._past is None or self._past["digest"] != digest(shown):
+            return None
+        if (verdict := self._verdict) is None:
+            if (said := self._past.get("decision")) is None:
+                return None
+            verdict = Rerun() if said["edits"] is None else Edited(decode(said["edits"]))
+        edits = encode(dict(verdict.arguments)) if isinstance(verdict, Edited) else None
+        decision = {"approved": True, "edits": edits, "by": "", "reason": ""}
+        self.decided(self._past["request"], shown, decision)
+        return verdict

@@ -1,0 +1,132 @@
+"""The calls of one turn of a loop: run side by side in a visit of their own, recorded where the loop is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_adapter.approvals import ApprovalRequest
+from agent_adapter.calls import ToolResult
+from agent_adapter.context import RunContext
+from agent_adapter.errors import DoubtfulCall, NotSealable, RecoveryNeedsDecision
+from agent_adapter.exec._asked import Asked
+from agent_adapter.exec._claimed import Claimed
+from agent_adapter.exec._executor import Executor
+from agent_adapter.exec._journal import Journal, make_journal
+from agent_adapter.exec._journal_data import unsealable_calls
+from agent_adapter.exec._loop_durable import Durable
+from agent_adapter.exec._loop_state import LoopState
+from agent_adapter.exec._questions import Question
+from agent_adapter.exec._visit import current_visit, visit_scope
+from agent_adapter.limits import Meter
+from agent_adapter.registry import Registry
+
+
+@dataclass(frozen=True)
+class TurnEnd:
+    """How a turn's calls ended: one result each, in call order, and the requests of those that wait for a person."""
+
+    results: tuple[ToolResult, ...]
+    pending: tuple[ApprovalRequest, ...]
+
+
+class Turns:
+    """Runs the turns of one loop.
+
+    A durable loop has a journal for each turn, recorded in the loop's own run. Any other loop has one journal: a part of
+    the visit that it stands in, or one in memory.
+
+    Attributes:
+        journal: where the loop's replies are journaled; None for a durable loop, which stores them in its history.
+    """
+
+    def __init__(
+        self,
+        *,
+        executor: Executor,
+        registry: Registry,
+        ctx: RunContext,
+        concurrency: int | None,
+        meter: Meter,
+        durable: Durable | None,
+    ) -> None:
+        self._executor = executor
+        self._registry = registry
+        self._ctx = ctx
+        self._concurrency = concurrency
+        self._meter = meter
+        self._limits = (executor.limits, ctx.limits)
+        self._durable = durable
+        visit = current_visit()
+        self._answer = visit.answer if visit and durable is None else None
+        self.journal: Journal | None = None
+        if durable is None:
+            self.journal = visit.journal.child("loop") if visit else make_journal()
+
+    async def run(self, state: LoopState) -> TurnEnd:
+        """The end of the turn's calls.
+
+        Raises:
+            RunLimitExceeded: the run may not make so many calls; none began.
+            RecoveryNeedsDecision: only a person can say what became of a call.
+            CheckpointConflict: another worker took the run; what had begun here has ended and is recorded.
+            NotSealable: a call waits for a person, and the results of others cannot be stored to wait with it.
+        """
+        assert state.reply is not None  # noqa: S101 - a turn is what a reply asks for
+        durable = self._durable
+        if durable is not None:
+            journal = make_journal(observer=durable.recorder(state.turn))
+        else:
+            assert self.journal is not None  # noqa: S101 - made above
+            journal = self.journal.child(f"turn-{state.turn}")
+        with visit_scope(self._answer, journal):
+            try:
+                # All or none: a turn that is cut off in its middle leaves calls in doubt.
+                self._meter.check(self._limits, tool_calls=len(state.reply.calls))
+                batch = [
+                    self._executor.claim(call, self._ctx, self._registry)
+                    for call in state.reply.calls
+                ]
+                results = await self._executor.run_claimed(
+                    batch, concurrency=self._concurrency, on_error="collect"
+                )
+            except Asked as asked:
+                run_id = durable.kept.run_id if durable else ""
+                raise RecoveryNeedsDecision(run_id, [doubt(asked.question)]) from None
+            finally:
+                if durable is not None:
+                    # Whatever happens: a worker never leaves a save under way.
+                    await durable.saved()
+        pending = in_call_order(journal.parked, batch)
+        if pending and (lost := unsealable_calls(journal.data())):
+            raise NotSealable(
+                "$", "journal", f"a call waits for a person, and these cannot wait with it: {lost}"
+            )
+        return TurnEnd(tuple(results), pending)
+
+
+def doubt(question: Question, key: str = "") -> DoubtfulCall:
+    """The question as the error that names it shows it."""
+    return DoubtfulCall(
+        question_id=question.id,
+        tool=question.tool,
+        arguments=question.arguments,
+        key=key,
+        idempotency_key=question.idempotency_key,
+        owner_known_dead=question.owner_known_dead,
+    )
+
+
+def in_call_order(
+    parked: Sequence[ApprovalRequest], batch: Sequence[Claimed | ToolResult]
+) -> tuple[ApprovalRequest, ...]:
+    """The requests, those of the first call and of what it called first."""
+    claimed = [(at, item) for at, item in enumerate(batch) if isinstance(item, Claimed)]
+    places = {item.place.slot.key: at for at, item in claimed if item.place is not None}
+    own = {item.call.id: at for at, item in claimed}
+
+    def place(request: ApprovalRequest) -> int:
+        if not request.path:
+            return own.get(request.call_id, len(batch))
+        inside = (at for key, at in places.items() if request.path.startswith(f"{key}/"))
+        return next(inside, len(batch))
+
+    return tuple(sorted(parked, key=place))

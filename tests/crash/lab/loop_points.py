@@ -1,0 +1,79 @@
+"""Fault points of a loop: places that it passes, counted and listed, at one of which its process is killed or frozen."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+from agent_adapter import ApprovalDecision, ApprovalRequest, SQLiteApprovalStore
+from agent_adapter.approvals import StoredApproval
+from agent_adapter.exec.checkpoints import CallRecord, Checkpoint, SQLiteCheckpointStore
+
+_lock = threading.Lock()
+_log: Path | None = None
+_at: int | str = 0
+_signal: signal.Signals = signal.SIGKILL
+_count = 0
+
+
+def arm(log: Path, at: int | str, sent: signal.Signals = signal.SIGKILL) -> None:
+    """List this process's points in `log`, and send it the signal at number or name `at`; 0 spares it."""
+    global _log, _at, _signal, _count
+    _log, _at, _signal, _count = log, at, sent, 0
+
+
+def hit(name: str) -> None:
+    """Pass a point; the signal is sent under the lock, so that nothing passes another one meanwhile."""
+    global _count  # noqa: PLW0603 - one process, one list
+    with _lock:
+        _count += 1
+        if _log is not None:
+            with _log.open("a") as file:
+                file.write(f"{name}\n")
+        if _at in (_count, name):
+            os.kill(os.getpid(), _signal)
+
+
+class PointedStore(SQLiteCheckpointStore):
+    """The store of the run, with a point before and after each write."""
+
+    async def save(self, run_id: str, step: int, checkpoint: Checkpoint) -> None:
+        hit(f"before save {checkpoint.status}")
+        await super().save(run_id, step, checkpoint)
+        hit(f"after save {checkpoint.status}")
+
+    async def claim_call(
+        self,
+        run_id: str,
+        segment: int,
+        call: CallRecord,
+        seen: CallRecord | None,
+        *,
+        step: int | None = None,
+    ) -> CallRecord:
+        hit(f"before claim {call.tool} {call.state}")
+        standing = await super().claim_call(run_id, segment, call, seen, step=step)
+        hit(f"after claim {call.tool} {call.state}")
+        return standing
+
+
+class PointedApprovals(SQLiteApprovalStore):
+    """The store of requests and decisions, with a point before and after each write."""
+
+    async def park(self, request: ApprovalRequest) -> StoredApproval:
+        hit("before park")
+        stored = await super().park(request)
+        hit("after park")
+        return stored
+
+    async def decide(self, request_id: str, decision: ApprovalDecision) -> StoredApproval:
+        hit("before decide")
+        stored = await super().decide(request_id, decision)
+        hit("after decide")
+        return stored
+
+    async def consume(self, request_id: str, consumer: str) -> ApprovalDecision:
+        hit("before consume")
+        decision = await super().consume(request_id, consumer)
+        hit("after consume")
+        return decision

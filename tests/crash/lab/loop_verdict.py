@@ -1,0 +1,106 @@
+"""What must hold of a durable loop, whenever and however often its workers were killed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loop_scenarios import REFUSED, SCENARIOS, Scenario
+from record import Record
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What happened in one run.
+
+    Attributes:
+        bad: every promise that was broken.
+        doubts: how many calls in doubt were asked about.
+        duplicates: the orders that took effect more often than they were asked for.
+        turns_again: model calls beyond one for each turn.
+    """
+
+    bad: list[str]
+    doubts: int
+    duplicates: list[str]
+    turns_again: int
+
+
+def judge(record: Record, name: str, mode: str, *, kills: int, unharmed: Record) -> Verdict:
+    """The verdict on the run that this record is about, against the run that nobody harmed."""
+    scenario = SCENARIOS[name]
+    effects = record.read("effects")
+    orders = Counter(line["order"] for line in effects)
+    duplicates = sorted(
+        order
+        for order, count in orders.items()
+        if count > scenario.wishes.get(order, 0) and order not in scenario.repeatable
+    )
+    turns = Counter((line["name"], line["turn"]) for line in record.read("turns"))
+    again = sum(turns.values()) - len(turns)
+    doubts = {call["question_id"] for line in record.read("doubts") for call in line["calls"]}
+    bad = [f"{order} took effect {orders[order]} times" for order in duplicates]
+    if mode != "bare":
+        keys = Counter((line["order"], line["key"]) for line in effects)
+        bad += _effects(keys, scenario, exact=mode != "refuse")
+        bad += [f"{again} turns were asked for again after {kills} kills"] if again > kills else []
+        bad += _history(record, unharmed, exact=mode != "refuse")
+        bad += _patience(record)
+        if doubts and not scenario.asks:
+            bad.append(f"{len(doubts)} calls that a probe can answer were asked about")
+    return Verdict(bad, len(doubts), duplicates, again)
+
+
+def _effects(
+    keys: Counter[tuple[str, str | None]], scenario: Scenario, *, exact: bool
+) -> list[str]:
+    """Each wish has a key of its own, under which it took effect: once, or (where that does no harm) at least once."""
+    bad = [
+        f"{order} took effect {count} times under one key"
+        for (order, _), count in keys.items()
+        if count > 1 and order not in scenario.repeatable
+    ]
+    if any(key is None for _, key in keys):
+        bad.append("a body saw no idempotency key")
+    wishes = Counter(order for order, _ in keys)
+    if exact and wishes != Counter(scenario.wishes):
+        bad.append(f"took effect: {dict(wishes)}, wished for: {dict(scenario.wishes)}")
+    bad += [f"{order} was refused, and took effect" for order in wishes if order.startswith(REFUSED)]
+    return bad
+
+
+def _history(record: Record, unharmed: Record, *, exact: bool) -> list[str]:
+    """The run ended, and its history is the one of a run that nobody harmed; so is what the last worker returned."""
+    bad = []
+    for kind in ("histories", "results"):
+        found, expected = _last(record, kind), _last(unharmed, kind)
+        if found is None and kind == "histories":
+            bad.append("the run did not end")
+        elif found is not None and expected is not None:
+            if exact and found != expected:
+                bad.append(f"{kind}: {found}, not {expected}")
+            elif [_shape(each) for each in found] != [_shape(each) for each in expected]:
+                bad.append(f"{kind} of another shape: {found}")
+    return bad
+
+
+def _last(record: Record, kind: str) -> list[dict[str, Any]] | None:
+    lines: Sequence[dict[str, Any]] = record.read(kind)
+    return lines[-1]["messages"] if lines else None
+
+
+def _shape(message: dict[str, Any]) -> tuple[Any, ...]:
+    """A message without what its call answered."""
+    return message["role"], message.get("call_id"), message.get("name"), message.get("calls")
+
+
+def _patience(record: Record) -> list[str]:
+    """What cannot go on without a person writes nothing, however often somebody looks."""
+    waiting = ("RecoveryNeedsDecision", "paused")
+    pokes = record.read("pokes")
+    return [
+        f"poke {n} ended with {poke['ended']}, and wrote"
+        for n, poke in enumerate(pokes)
+        # A first look may bring the run as far as its pause.
+        if poke["wrote"] and poke["ended"] in waiting and (n > 0 or poke["ended"] != "paused")
+    ]
