@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from agent_adapter._default_key import default_key_ring
 from agent_adapter._sealing import KeyRing
 from agent_adapter._sqlite import checked_path, checked_timeout, database_for, settled_key
 from agent_adapter.approvals import _rows as rows
@@ -16,8 +17,6 @@ from agent_adapter.approvals._port import StoredApproval
 from agent_adapter.approvals._types import ApprovalDecision, ApprovalRequest, now
 
 T = TypeVar("T")
-
-ENVIRONMENT = "AGENT_ADAPTER_CHECKPOINT_KEY"
 
 
 class SQLiteApprovalStore:
@@ -51,8 +50,7 @@ class SQLiteApprovalStore:
             checked_path(path, in_memory="for approvals in memory use MemoryApprovalStore")
         )
         self._timeout = checked_timeout(timeout)
-        given = os.environ.get(ENVIRONMENT) or None if key is None else key
-        self._ring = None if given is None else KeyRing(given)
+        self._ring = default_key_ring() if key is None else KeyRing(key)
         self._clock = clock
 
     async def park(self, request: ApprovalRequest) -> StoredApproval:

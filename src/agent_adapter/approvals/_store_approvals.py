@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from agent_adapter._canonical import digest
 from agent_adapter._seconds import is_seconds
 from agent_adapter.approvals._port import ApprovalStore
 from agent_adapter.approvals._rules import has_expired
 from agent_adapter.approvals._types import ApprovalDecision, ApprovalRequest, now
 from agent_adapter.context import RunContext
-from agent_adapter.errors import ConfigError
+from agent_adapter.errors import ApprovalConflict, ConfigError
 
 EXPIRY = "expiry"
 # Ten thousand days; a later instant could leave the calendar.
@@ -59,9 +60,14 @@ class StoreApprovals:
         A request that expired undecided gives a denial by "expiry", which no store holds: there is nothing to consume.
 
         Raises:
-            ApprovalConflict: the request's id stands for another tool or other arguments.
+            ApprovalConflict: the request's id stands for another tool or other arguments, or the store shows a person
+                others than those that would run.
         """
         stored = await self.store.park(self._dated(request))
+        if digest(stored.request.arguments) != request.digest:
+            raise ApprovalConflict(
+                f"request {request.id!r}: the store shows other arguments than those of the call; nothing ran"
+            )
         if stored.decision is None and has_expired(stored.request, self._clock()):
             # A decision may have been stored just before; from now on the store takes none.
             stored = await self.store.get(request.id) or stored

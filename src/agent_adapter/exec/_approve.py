@@ -121,6 +121,10 @@ async def _ask(claimed: Claimed, request: ApprovalRequest) -> _Decided | ToolRes
         return await _park(claimed, request)
     try:
         answer: object = await port.request(request, claimed.ctx)
+        if answer is None and (store := approval_store(port)) is not None:
+            # As it is stored: with the instant up to which it can be decided, for example.
+            stored = await store.get(request.id)
+            request = request if stored is None else stored.request
     except Exception as exc:  # nobody could be asked, so nobody said yes
         if escapes_approval(exc):
             raise

@@ -13,8 +13,8 @@ from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._asked import Asked, ClaimLost, new_nonce, refuse_other_answer, text_of
 from agent_adapter.exec._entries import CallId, Entry, idempotency_key
 from agent_adapter.exec._flights import Flight
-from agent_adapter.exec._gate import Gate, waiting
-from agent_adapter.exec._questions import Edited, Question, Rerun
+from agent_adapter.exec._gate import Gate, stored_decision, waiting
+from agent_adapter.exec._questions import Decision, Edited, Question, Rerun
 from agent_adapter.exec.checkpoints import CallRecord
 from agent_adapter.policies import ToolPolicy
 
@@ -47,6 +47,8 @@ class Attempt:
     ) -> None:
         self.call = call
         self.gate = Gate(past, verdict)
+        # The record that asks for an approval, and its content.
+        self._asked_as: tuple[CallRecord, Entry] | None = None
         self.started = False
         self._ledger = ledger
         self._flight = flight
@@ -126,16 +128,43 @@ class Attempt:
 
         Raises:
             ClaimLost: another worker has gone on with the call.
+            Asked: the call may have taken effect, which is the question then.
         """
-        gate = waiting("", shown)
-        past = self._past
-        if past is not None and past.state == "pending" and past.gate == gate and past.asked:
+        if self.doubtful:
+            raise self.ask_again()
+        gate, past, seen = waiting("", shown), self._past, self._seen
+        if (
+            past is not None
+            and seen is not None
+            and past.gated
+            and past.gate == gate
+            and past.asked
+        ):
+            self._asked_as = seen, past
             return self._ledger.question(self.call, past, "dead")
         entry, question = self._asking(self._current.but(state="pending", gate=gate, decision=None))
-        _, _, mine = await self._ledger.log.claim(self.call, entry, self._seen, life=self._segment)
+        record, _, mine = await self._ledger.log.claim(self.call, entry, seen, life=self._segment)
         if not mine:
             raise ClaimLost
+        self._asked_as = record, entry
         return question
+
+    async def keep_decision(self, question: Question, decision: Decision) -> None:
+        """Store what was decided about the parked call, for whoever enters it next.
+
+        Raises:
+            ClaimLost: another worker has gone on with the call.
+            ApprovalConflict: it was decided differently.
+        """
+        assert self._asked_as is not None  # noqa: S101 - only what was asked is decided
+        seen, entry = self._asked_as
+        decided = entry.but(decision=stored_decision(question, decision), asked=None)
+        _, standing, mine = await self._ledger.log.claim(
+            self.call, decided, seen, life=self._segment
+        )
+        if not mine:
+            refuse_other_answer(self.call, decided.decision, standing)
+            raise ClaimLost
 
     async def hold(self, request: str, shown: Any) -> None:
         """Store that the call waits for a person before its body begins; noting the same again writes nothing.

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
+from agent_adapter._default_key import set_process_key_ring
 from agent_adapter._sealing import KeyRing
 from agent_adapter.approvals import ApprovalPort
 from agent_adapter.context import RunContext
 from agent_adapter.errors import ConfigError, ToolUsageError
 from agent_adapter.exec._backoff import Backoff
 from agent_adapter.exec._executor import Executor
-from agent_adapter.exec._process_key import set_process_key_ring
 from agent_adapter.limits import RunLimits
 from agent_adapter.policies import AnyGuard, Cache, Hook, Sink
 from agent_adapter.registry import Registry

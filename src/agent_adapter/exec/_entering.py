@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent_adapter._canonical import decode, encode, reachable_types
 from agent_adapter._threads import run_in_thread
-from agent_adapter.errors import CheckpointConflict
+from agent_adapter.errors import CheckpointConflict, CheckpointError
 from agent_adapter.exec._asked import Asked, new_nonce, refuse_other_answer
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._decide import Facts, Owner, Rules, Step, next_step
 from agent_adapter.exec._entries import CallId, Entry, branch_key
 from agent_adapter.exec._flights import Flight
+from agent_adapter.exec._gate import kept_decision, stored_decision
 from agent_adapter.exec._questions import (
     Answer,
     Decision,
@@ -28,6 +29,7 @@ from agent_adapter.exec._questions import (
     answered,
 )
 from agent_adapter.exec.checkpoints import CallRecord
+from agent_adapter.exec.control import is_control_flow
 from agent_adapter.policies import ToolPolicy
 
 if TYPE_CHECKING:
@@ -90,7 +92,8 @@ class Entering:
         record, entry = found
         owner = self.ledger.owner_of(entry)
         question = self.ledger.question(self.call, entry, owner, tool=record.tool)
-        seen = _Seen(record, entry, owner, question, self.answers.get(question.id))
+        decision = self.answers.get(question.id) or kept_decision(entry, question)
+        seen = _Seen(record, entry, owner, question, decision)
         if self.probed_about != (entry.nonce, owner):
             self.probed = None
         facts = Facts(
@@ -121,10 +124,9 @@ class Entering:
             case Step.REPLAY:
                 return Replay(seen.entry.outcome, seen.entry.call_id)
             case Step.REENTER if seen.entry.gated:
-                verdict, decision = _verdict(seen)
-                return self._attempt(
-                    seen.record, seen.entry.but(decision=decision), verdict=verdict
-                )
+                verdict = seen.decision if isinstance(seen.decision, Rerun | Edited) else None
+                stored = stored_decision(seen.question, verdict) if verdict else None
+                return self._attempt(seen.record, seen.entry.but(decision=stored), verdict=verdict)
             case Step.REENTER:
                 return self._attempt(seen.record, _answered(seen))
             case Step.BRANCH:
@@ -194,12 +196,19 @@ class Entering:
             case DoNotRun():
                 return await self._keep(seen)
             case _:
-                return self._attempt(None, None, _decision(seen) if seen.decision else None)
+                return self._attempt(
+                    None,
+                    None,
+                    stored_decision(seen.question, seen.decision) if seen.decision else None,
+                )
 
     async def _keep(self, seen: _Seen) -> Replay | None:
         """The other branch's outcome, recorded as this branch's too: nothing is run again here."""
         kept = self.ledger.fresh(
-            self.call, state="done", outcome=seen.entry.outcome, decision=_decision(seen)
+            self.call,
+            state="done",
+            outcome=seen.entry.outcome,
+            decision=stored_decision(seen.question, seen.decision),
         )
         _, standing, mine = await self.ledger.log.claim(self.call, kept, None)
         if not mine:
@@ -245,38 +254,16 @@ class Entering:
         return None
 
 
-def _decision(seen: _Seen) -> dict[str, Any]:
-    """The decision as it is stored with the record that uses it up."""
-    match seen.decision:
-        case Answer(value):
-            return {"question": seen.question.id, "kind": "answer", "answer": encode(value)}
-        case Edited(arguments):
-            return {"question": seen.question.id, "kind": "edit", "answer": encode(dict(arguments))}
-        case DoNotRun(reason):
-            return {"question": seen.question.id, "kind": "do_not_run", "answer": reason}
-        case _:
-            return {"question": seen.question.id, "kind": "rerun", "answer": None}
-
-
-def _verdict(seen: _Seen) -> tuple[Rerun | Edited | None, Any]:
-    """What lets a parked call begin, given now or kept with its record, and its stored form."""
-    if isinstance(seen.decision, Rerun | Edited):
-        return seen.decision, _decision(seen)
-    kept = seen.entry.decision
-    if kept is None or kept["question"] != seen.question.id:
-        return None, None
-    return (Edited(decode(kept["answer"])) if kept["kind"] == "edit" else Rerun()), kept
-
-
 def _answered(seen: _Seen) -> Entry:
     """The entry as the next attempt finds it: with the decision that lets it in, and the answer its body waits for."""
     match seen.decision:
         case Answer(value):
             return seen.entry.but(
-                answers=[*seen.entry.answers, encode(value)], decision=_decision(seen)
+                answers=[*seen.entry.answers, encode(value)],
+                decision=stored_decision(seen.question, seen.decision),
             )
         case Rerun():
-            return seen.entry.but(decision=_decision(seen))
+            return seen.entry.but(decision=stored_decision(seen.question, seen.decision))
         case _:
             return seen.entry.but(decision=None)
 
@@ -302,7 +289,9 @@ async def ask_probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
     """
     reconcile: Any = policy.reconcile
     try:
-        arguments = decode(entry.arguments)
+        # A tool of ours says which classes its arguments may be.
+        parameters = getattr(policy, "parameters", None)
+        arguments = decode(entry.arguments, known=reachable_types(parameters))
         if inspect.iscoroutinefunction(reconcile):
             said = await reconcile(arguments, key)
         else:
@@ -310,6 +299,8 @@ async def ask_probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
             said = await said if inspect.isawaitable(said) else said
         if isinstance(said, Happened):
             decode(encode(said.value), known=reachable_types(getattr(policy, "returns", Any)))
-    except Exception:  # noqa: BLE001 - a probe that fails cannot tell; a person is asked instead
+    except Exception as exc:  # a probe that fails cannot tell; a person is asked instead
+        if is_control_flow(exc) or isinstance(exc, CheckpointError):
+            raise
         return Unknown()
     return said or Unknown()

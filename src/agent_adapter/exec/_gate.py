@@ -1,15 +1,54 @@
-"""Gate: what a person decided about a call before its body began, as its record keeps it. Pure."""
+"""What a person decided about a call, as its record keeps it, and the gate before its body. Pure."""
 
 from typing import Any
 
 from agent_adapter._canonical import decode, digest, encode
 from agent_adapter.exec._entries import Entry
-from agent_adapter.exec._questions import Edited, Rerun
+from agent_adapter.exec._questions import (
+    Answer,
+    Decision,
+    DoNotRun,
+    Edited,
+    Happened,
+    Question,
+    Rerun,
+)
 
 
 def waiting(request: str, shown: Any) -> dict[str, Any]:
     """What a parked call waits for: the request's id and the arguments (encoded) that the person sees."""
     return {"request": request, "digest": digest(shown), "arguments": shown}
+
+
+def stored_decision(question: Question, decision: Decision | None) -> dict[str, Any]:
+    """The decision as it is stored with the record that uses it up; none at all stands for "run it again"."""
+    kind, said = "rerun", None
+    match decision:
+        case Answer(value):
+            kind, said = "answer", encode(value)
+        case Edited(arguments):
+            kind, said = "edit", encode(dict(arguments))
+        case DoNotRun(reason):
+            kind, said = "do_not_run", reason
+        case Happened(value):
+            kind, said = "happened", encode(value)
+    return {"question": question.id, "kind": kind, "answer": said}
+
+
+def kept_decision(entry: Entry, question: Question) -> Decision | None:
+    """The decision that was stored with a parked call before anybody used it, None when there is none."""
+    kept = entry.decision
+    if not entry.gated or kept is None or kept["question"] != question.id:
+        return None
+    match kept["kind"]:
+        case "edit":
+            return Edited(decode(kept["answer"]))
+        case "do_not_run":
+            return DoNotRun(kept["answer"])
+        case "happened":
+            return Happened(decode(kept["answer"]))
+        case _:
+            return Rerun()
 
 
 class Gate:
@@ -31,6 +70,11 @@ class Gate:
         if self._decided is not None:
             return self._decided
         return self._past if self._past is not None and "decision" in self._past else None
+
+    @property
+    def decided_before(self) -> bool:
+        """Whether a person's decision let the call in, or waits with it."""
+        return self._verdict is not None or (self._past is not None and "decision" in self._past)
 
     def approval(self, request: str) -> dict[str, Any] | None:
         """The approval that let an earlier attempt in by this request, see `decided`; None when there was none."""

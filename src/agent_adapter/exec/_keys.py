@@ -1,15 +1,13 @@
 """The key ring of a store: given, configured, from the environment, or the store's own embedded key."""
 
-import os
 from collections.abc import Sequence
 
+from agent_adapter._default_key import ENVIRONMENT, default_key_ring
 from agent_adapter._sealing import KeyRing
 from agent_adapter.errors import ConfigError
-from agent_adapter.exec._process_key import process_key_ring
 from agent_adapter.exec.checkpoints import EmbeddedKey
 
 CheckpointKey = bytes | str | Sequence[bytes | str]
-ENVIRONMENT = "AGENT_ADAPTER_CHECKPOINT_KEY"
 
 
 def key_ring(store: object, checkpoint_key: CheckpointKey | None = None) -> KeyRing:
@@ -21,10 +19,8 @@ def key_ring(store: object, checkpoint_key: CheckpointKey | None = None) -> KeyR
     """
     if checkpoint_key is not None:
         return KeyRing(checkpoint_key)
-    if (configured := process_key_ring()) is not None:
-        return configured
-    if from_environment := os.environ.get(ENVIRONMENT):
-        return KeyRing(from_environment)
+    if (default := default_key_ring()) is not None:
+        return default
     if isinstance(store, EmbeddedKey):
         return KeyRing(store.embedded_key())
     raise ConfigError(

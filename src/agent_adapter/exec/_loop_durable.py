@@ -31,12 +31,14 @@ class Durable:
         decisions: what people said about calls in doubt, by question id.
         known: the records of the present turn, as they were read when the run was recovered.
         used: what the run had used when the present turn began; its calls count again when it is met again.
+        claim_wait_s: how long another worker that may be alive is waited for; 0 once it has been.
     """
 
     kept: LoopStore
     decisions: Answers = field(default_factory=dict)
     known: Records = field(default_factory=dict)
     used: Mapping[str, float] = field(default_factory=dict)
+    claim_wait_s: float = CLAIM_WAIT_S
     _saving: "asyncio.Task[None] | None" = None
 
     def begin_turn(self, state: LoopState, used: Mapping[str, float], view: View | None) -> None:
@@ -44,7 +46,7 @@ class Durable:
 
         Handed to the store right before the first call's record, it can share that record's commit.
         """
-        self.known, self.used = {}, used
+        self.known, self.used, self.claim_wait_s = {}, used, CLAIM_WAIT_S
         self._saving = self.kept.saving(state, used, view)
 
     async def saved(self) -> None:
@@ -75,7 +77,7 @@ class Durable:
             known=self.known,
             saving=self._saving,
         )
-        ledger = Ledger(kept.store, claim_wait_s=CLAIM_WAIT_S, on_busy="ask", log=log)
+        ledger = Ledger(kept.store, claim_wait_s=self.claim_wait_s, on_busy="ask", log=log)
         seed = f"{kept.lineage}/{turn}"
 
         def enter(call: CallId, policy: ToolPolicy) -> Awaitable[Replay | Attempt]:

@@ -1,6 +1,7 @@
 """Messages of a loop as plain JSON and back, and what a model is told about a call's result. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -94,7 +95,7 @@ def _with_ids(calls: Sequence[object], turn: int) -> tuple[ToolCall, ...]:
                 name += "'"
             taken.add(name)
         seen.add(name)
-        named.append(ToolCall(name, call.name, dict(call.arguments)))
+        named.append(ToolCall(name, call.name, deepcopy(dict(call.arguments))))
     return tuple(named)
 
 

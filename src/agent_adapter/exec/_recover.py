@@ -165,6 +165,7 @@ class _Recovery:
             decisions=self._decisions,
             known={key: record for key, (record, _) in entries.items()},
             used=stored.used,
+            claim_wait_s=0.0,
         )
         return await self._loop.run(state, durable, stored.view)
 
@@ -195,7 +196,10 @@ def _checked(decisions: Any) -> dict[str, Decision]:
     given = dict(decisions or {})
     entries: Iterable[tuple[object, object]] = given.items()
     for name, decision in entries:
-        if not isinstance(name, str) or not isinstance(decision, Rerun | Happened | DoNotRun):
+        known = isinstance(decision, Rerun | Happened) or (
+            isinstance(decision, DoNotRun) and isinstance(decision.reason, str)
+        )
+        if not isinstance(name, str) or not known:
             raise ToolUsageError(
                 "decisions maps question ids to Rerun(), Happened(value) or DoNotRun(reason), "
                 f"not {name!r} to {decision!r}"

@@ -1,6 +1,7 @@
 """The calls of one turn of a loop: run side by side in a visit of their own, recorded where the loop is kept."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 from agent_adapter.approvals import ApprovalRequest
@@ -81,8 +82,9 @@ class Turns:
             try:
                 # All or none: a turn that is cut off in its middle leaves calls in doubt.
                 self._meter.check(self._limits, tool_calls=len(state.reply.calls))
+                # A body may change what it is given, and the history says what the model said.
                 batch = [
-                    self._executor.claim(call, self._ctx, self._registry)
+                    self._executor.claim(deepcopy(call), self._ctx, self._registry)
                     for call in state.reply.calls
                 ]
                 results = await self._executor.run_claimed(

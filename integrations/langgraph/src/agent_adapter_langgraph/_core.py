@@ -109,7 +109,7 @@ class Core:
         return Call(
             id=name,
             policy=self.policies.of(use.name, use.tool),
-            ctx=RunContext(run_id=visit.run_name or visit.thread or None),
+            ctx=self.context(visit),
             model_id=use.model_id,
             namespace=visit.namespace,
             known=known_types(use.tool, self.types),
@@ -120,6 +120,11 @@ class Core:
             storable=_storable(visit.saver),
             on_fork=self.on_fork,
         )
+
+    @staticmethod
+    def context(visit: Visit) -> RunContext:
+        """The run that calls of this visit belong to."""
+        return RunContext(run_id=visit.run_name or visit.thread or None)
 
     async def answers(self, visit: Visit, calls: Sequence[CallId]) -> Answers:
         """What people said to the open questions of the calls of one task."""

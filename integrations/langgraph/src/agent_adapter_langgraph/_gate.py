@@ -35,7 +35,7 @@ async def approved(
     Raises:
         Asked: a person has to approve the call first; the question is stored.
     """
-    if not await _asks(policy, arguments, ctx):
+    if not await asks(policy, arguments, ctx):
         return None
     verdict = attempt.gate.verdict_on(given)
     if verdict is None and attempt.decided_again:
@@ -52,7 +52,7 @@ async def approved(
     return Changed(changed)
 
 
-async def _asks(policy: ToolPolicy, arguments: dict[str, Any], ctx: RunContext) -> bool:
+async def asks(policy: ToolPolicy, arguments: dict[str, Any], ctx: RunContext) -> bool:
     """Whether the policy wants a person to approve these arguments."""
     if isinstance(policy.confirm, bool):
         return policy.confirm

@@ -18,10 +18,14 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def leaving(note: str = "") -> Iterator[None]:
+def leaving(note: str = "", *, lost: bool = True) -> Iterator[None]:
     """What leaves this block leaves as the framework may see it.
 
     A question becomes a pause, a lost claim a second look, anything else an error that ends the run.
+
+    Args:
+        note: why an answer that is around decided nothing.
+        lost: False for who takes the second look itself.
     """
     try:
         yield
@@ -32,6 +36,8 @@ def leaving(note: str = "") -> Iterator[None]:
             raise stopping(refused) from None
         raise Parked([asked.question], note) from None
     except ClaimLost:
+        if not lost:
+            raise
         raise LookAgain from None
     except Exception as error:  # noqa: BLE001 - it leaves as an error of its own class
         raise stopping(error) from None

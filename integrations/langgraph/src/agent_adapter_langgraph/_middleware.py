@@ -150,5 +150,13 @@ def parts(
     core: Core, replies: Replies, *, repairs: bool
 ) -> tuple[list[AgentMiddleware[Any, Any, Any]], list[AgentMiddleware[Any, Any, Any]]]:
     """The parts that belong outermost and innermost."""
-    outermost = RepairingToolCalls(core) if repairs else DurableToolCalls(core)
-    return [outermost], [DurableReplies(replies)]
+    return [_outermost(core, repairs=repairs)], [DurableReplies(replies)]
+
+
+def _outermost(core: Core, *, repairs: bool) -> DurableToolCalls:
+    if core.policies.ask:
+        # Only where something asks: the hook makes a node of the graph, and so a checkpoint of each turn.
+        from agent_adapter_langgraph._turn_gate import GatingRepairingToolCalls, GatingToolCalls
+
+        return GatingRepairingToolCalls(core) if repairs else GatingToolCalls(core)
+    return RepairingToolCalls(core) if repairs else DurableToolCalls(core)

@@ -62,6 +62,11 @@ class Policies:
         self._trust = trust_annotations
         self.gate = gate
 
+    @property
+    def ask(self) -> bool:
+        """Whether calls of some tool may have to wait for a person here."""
+        return any(policy.confirm is not False for policy in self._policies.values())
+
     def of(self, name: str, tool: BaseTool | None) -> ToolPolicy:
         """The policy under which calls of this tool run: the one that was set, else what its metadata says, else careful."""
         if name in self._policies:
