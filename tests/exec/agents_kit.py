@@ -1,11 +1,12 @@
 """What the tests of agents and of approvals in loops share: workers that die, one durable run, and scripted agents."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from agent_adapter import (
     ApprovalDecision,
     ApprovalRequest,
+    ApprovalStore,
     Executor,
     MemoryApprovalStore,
     Registry,
@@ -28,6 +29,7 @@ from agent_adapter.exec.checkpoints import (
 from agent_adapter.testing.models import ScriptedModel
 
 RUN = "run-1"
+T = TypeVar("T")
 YES = ApprovalDecision(approved=True, decided_by="ann", reason="fine")
 NO = ApprovalDecision(approved=False, decided_by="bob", reason="too dear")
 
@@ -42,21 +44,42 @@ class Worker:
     Attributes:
         dead: every operation raises from now on.
         writes: how often it wrote.
+        dies_at: the write, from 1, at which it dies; None for never.
+        after: it dies when that write is stored, not before.
     """
 
     def __init__(self, store: DurableStore, name: str, states: dict[str, OwnerState]) -> None:
         self.dead = False
         self.writes = 0
+        self.dies_at: int | None = None
+        self.after = False
         self._store, self._name, self._states = store, name, states
 
-    def _alive(self, *, writes: bool = False) -> DurableStore:
+    def die(self) -> None:
+        """End here."""
+        self.dead = True
+        self._states[self._name] = "dead"
+        raise Killed
+
+    def _alive(self) -> DurableStore:
         if self.dead:
             raise Killed
-        self.writes += writes
         return self._store
 
+    async def write(self, doing: Callable[[], Awaitable[T]]) -> T:
+        """What a write gives, when the worker lives to see it."""
+        self._alive()
+        self.writes += 1
+        last = self.writes == self.dies_at
+        if last and not self.after:
+            self.die()
+        done = await doing()
+        if last:
+            self.die()
+        return done
+
     async def save(self, run_id: str, step: int, checkpoint: Checkpoint) -> None:
-        await self._alive(writes=True).save(run_id, step, checkpoint)
+        await self.write(lambda: self._store.save(run_id, step, checkpoint))
 
     async def claim_call(
         self,
@@ -67,13 +90,15 @@ class Worker:
         *,
         step: int | None = None,
     ) -> CallRecord:
-        return await self._alive(writes=True).claim_call(run_id, segment, call, seen, step=step)
+        return await self.write(
+            lambda: self._store.claim_call(run_id, segment, call, seen, step=step)
+        )
 
     async def record_call(self, run_id: str, segment: int, call: CallRecord) -> None:
-        await self._alive(writes=True).record_call(run_id, segment, call)
+        await self.write(lambda: self._store.record_call(run_id, segment, call))
 
     async def delete(self, run_id: str) -> bool:
-        return await self._alive(writes=True).delete(run_id)
+        return await self.write(lambda: self._store.delete(run_id))
 
     async def latest(self, run_id: str) -> StoredCheckpoint | None:
         return await self._alive().latest(run_id)
@@ -107,19 +132,21 @@ class Bench:
         ran: the effects, `(tool, argument)`, in the order in which they happened.
         keys: the idempotency key of each effect.
         worker: the one that is at it.
+        next_dies: where the next one dies, as (write, after it).
         dies_in: the tools in whose body, after the effect, the worker dies.
         states: what workers know of each other.
     """
 
-    def __init__(self, store: DurableStore) -> None:
+    def __init__(self, store: DurableStore, approvals: ApprovalStore | None = None) -> None:
         self.store = store
-        self.approvals = MemoryApprovalStore()
+        self.approvals = approvals or MemoryApprovalStore()
         self.executor = Executor(approvals=StoreApprovals(self.approvals))
         self.ran: list[tuple[str, Any]] = []
         self.keys: list[str | None] = []
         self.dies_in: set[str] = set()
         self.states: dict[str, OwnerState] = {}
         self.worker = Worker(store, "none", self.states)
+        self.next_dies: tuple[int, bool] | None = None
 
     async def run(self, model: Any, tools: Sequence[Tool], **given: Any) -> ToolLoopResult:
         """The run as its first worker leaves it."""
@@ -133,9 +160,7 @@ class Bench:
 
     def die(self) -> None:
         """End the present worker here."""
-        self.worker.dead = True
-        self.states[self.worker.owner()] = "dead"
-        raise Killed
+        self.worker.die()
 
     async def decide(
         self, requests: Sequence[ApprovalRequest], decision: ApprovalDecision = YES
@@ -159,6 +184,9 @@ class Bench:
     def _next(self) -> Worker:
         self.worker = Worker(self.store, f"worker-{len(self.states)}", self.states)
         self.states[self.worker.owner()] = "alive"
+        if self.next_dies is not None:
+            self.worker.dies_at, self.worker.after = self.next_dies
+            self.next_dies = None
         return self.worker
 
     def effect(self, name: str, argument: Any) -> None:
@@ -230,9 +258,3 @@ def said(result: ToolLoopResult) -> list[tuple[str, str]]:
 def shown(model: ScriptedModel) -> list[str]:
     """The texts of the last request."""
     return [message.text for message in model.requests[-1].messages]
-
-
-def when(condition: bool, then: Callable[[], None]) -> None:
-    """Do it if so; for scripts, which are expressions."""
-    if condition:
-        then()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent_adapter import (
@@ -50,6 +51,7 @@ class Tape:
         breaks_at: the number of the write, from 1, that raises; so does every later one, as for a dead worker.
         answer_lost: the write that breaks is stored all the same.
         before: awaited before each write, with its name.
+        after: called after each write, with its name.
         states: what this worker knows of others.
     """
 
@@ -59,6 +61,7 @@ class Tape:
         self.breaks_at: int | None = None
         self.answer_lost = False
         self.before: Callable[[str], Awaitable[None]] | None = None
+        self.after: Callable[[str], None] | None = None
         self.states: dict[str, OwnerState] = {}
         self._owner = owner
 
@@ -118,6 +121,8 @@ class Tape:
             if broken and not (self.answer_lost and number == self.breaks_at):
                 raise Outage(f"write {number}: {what}")
             written = await writing
+            if self.after is not None:
+                self.after(what)
             if broken:
                 raise Outage(f"the answer to write {number}: {what}")
             return written
@@ -227,12 +232,12 @@ class Lab:
 
     def without(self, name: str) -> None:
         """Take a tool away."""
-        self.tools = Registry([self.tools.get(other) for other in self.tools.names() if other != name])
+        self.tools = Registry(
+            [self.tools.get(other) for other in self.tools.names() if other != name]
+        )
 
     def change(self, name: str, **policy: Any) -> Tool:
         """Give a tool another policy."""
-        from dataclasses import replace  # noqa: PLC0415
-
         changed = replace(self.tools.get(name), **policy)
         self.without(name)
         self.tools.add(changed)

@@ -173,3 +173,31 @@ async def test_an_agent_may_be_an_async_function():
 async def test_the_answer_of_an_agent_with_a_schema_is_the_value():
     helper = agent(play('{"n": 3}'), output_schema=Answer)
     assert await Executor(Registry([helper])).run("helper", {"task": "t"}) == Answer(n=3)
+
+
+def test_an_agent_can_be_run_without_a_loop_of_ones_own():
+    """Item 17."""
+    assert Executor(Registry([agent(play("helped"))])).run_sync("helper", {"task": "t"}) == "helped"
+
+
+async def test_events_tell_of_calls_inside_agents_between_the_agents_own():
+    """Item 40."""
+    events: list[tuple[str, str]] = []
+
+    @tool
+    async def nop() -> str:
+        return "ok"
+
+    await run_tool_loop(
+        play(OUTER, "done"),
+        [agent(play([ask("nop")], "helped"), nop)],
+        "go",
+        executor=Executor(),
+        on_event=lambda event: events.append((type(event).__name__, event.call.name)),
+    )
+    assert events == [
+        ("ToolStarted", "helper"),
+        ("ToolStarted", "nop"),
+        ("ToolEnded", "nop"),
+        ("ToolEnded", "helper"),
+    ]

@@ -101,7 +101,6 @@ async def test_pending_requests_are_in_call_order_of_the_turn_and_stay_so(bench:
     assert again.pending == paused.pending
 
 
-@pytest.mark.xfail(strict=True, reason="below one call of the turn the order is that of asking")
 async def test_pending_requests_are_in_call_order_inside_agents_too(bench: Bench):
     """Item 39: the agent's first call is an agent, whose request therefore comes later."""
     deep = agent(play([ask("mail", to="1")], "deep done"), bench.mail, name="deep")

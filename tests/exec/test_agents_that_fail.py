@@ -15,7 +15,7 @@ from agent_adapter import (
     run_tool_loop,
     tool,
 )
-from agent_adapter.exec import agent_tool
+from agent_adapter.exec import Backoff, agent_tool
 
 OUTER = (ask("helper", task="t"),)
 
@@ -112,3 +112,22 @@ async def test_a_cancelled_run_ends_only_when_its_agents_calls_have_ended():
     running.cancel()
     await asyncio.wait([running])
     assert (running.cancelled(), ended, len(model.requests)) == (True, ["hang"], 1)
+
+
+async def test_a_failed_agent_is_not_tried_again_although_its_executor_retries():
+    """Item 153: its calls may have had effects; they are tried again one by one, where they may be."""
+    tried: list[int] = []
+
+    @tool(idempotent=True)
+    async def flaky() -> str:
+        tried.append(1)
+        if len(tried) == 1:
+            raise ConnectionError
+        return "ok"
+
+    model = play([ask("flaky")], RuntimeError("overloaded"))
+    executor = Executor(retry=3, backoff=Backoff(initial=0, maximum=0))
+    result = await run_tool_loop(
+        play(OUTER, "done"), [agent(model, flaky)], "go", executor=executor
+    )
+    assert (len(tried), len(model.requests), result.tool_results[0].attempts) == (2, 2, 1)

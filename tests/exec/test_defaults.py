@@ -16,6 +16,7 @@ from agent_adapter import (
     ToolNotFound,
     ToolTimeout,
     ToolUsageError,
+    _default_key,
     acall,
     call,
     configure,
@@ -25,7 +26,6 @@ from agent_adapter import (
 from agent_adapter.exec import (
     Backoff,
     _defaults,
-    _process_key,
     default_executor,
     default_registry,
     reset_default_executor,
@@ -53,7 +53,7 @@ async def never() -> None:
 def process(monkeypatch):
     """A process of its own for each test: what is one for the process cannot be undone by public names alone."""
     monkeypatch.setattr(_defaults, "_defaults", type(_defaults._defaults)())
-    monkeypatch.setattr(_process_key, "_ring", None)
+    monkeypatch.setattr(_default_key, "_ring", None)
 
 
 def test_threads_that_ask_at_once_get_one_executor(monkeypatch):

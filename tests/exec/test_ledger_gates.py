@@ -252,7 +252,6 @@ async def test_an_approved_doubt_runs_without_another_approval(gate, fleet, call
     assert await gate.run("c", call, answers={doubt.id: Rerun()}) == {"receipt": 2}
 
 
-@pytest.mark.xfail(strict=True, reason="an edit that no longer fits erases the doubt")
 async def test_a_doubt_is_never_written_over_by_a_request_for_approval(gate, fleet, call):
     question = await gate.ask("a", call)
     await gate.run("b", call, answers={question.id: Rerun()}, dies=True)

@@ -11,7 +11,6 @@ from agent_adapter import (
     ConfigError,
     Executor,
     ModelError,
-    RecoveryNeedsDecision,
     RunContext,
     RunLimitExceeded,
     RunLimits,
@@ -116,6 +115,23 @@ async def test_a_context_that_the_caller_uses_again_does_not_count_twice(lab):
     assert (await lab.recover(ctx=ctx)).status == "done"
 
 
+@pytest.mark.parametrize(("most", "fits"), [(2, True), (1, False)])
+async def test_a_call_that_waited_counts_once(lab, most, fits):
+    """Item 155: neither its pause nor the replay of its siblings uses the run up."""
+    lab.play([ask("charge", cents=1), ask("mail", to="ann")], "done")
+    await lab.run(ctx=RunContext(limits=RunLimits(max_tool_calls=2)))
+    await lab.recover()
+    await lab.decide()
+    ctx = RunContext(limits=RunLimits(max_tool_calls=most))
+    if fits:
+        assert (await lab.recover(ctx=ctx)).status == "done"
+        assert ctx.meter.used()["tool_calls"] == 2
+    else:
+        with pytest.raises(RunLimitExceeded, match="max_tool_calls"):
+            await lab.recover(ctx=ctx)
+        assert lab.ran == [("charge", 1)]
+
+
 async def test_an_unknown_run_is_not_found(lab):
     """Item 94"""
     with pytest.raises(CheckpointNotFound):
@@ -139,9 +155,9 @@ async def test_a_run_that_ended_is_not_taken_up(lab, status):
 
 async def end_as(lab, status):
     """A run that ended in a way in which no loop of this version ends."""
-    from agent_adapter.exec._keys import key_ring  # noqa: PLC0415
-    from agent_adapter.exec._loop_state import LoopState  # noqa: PLC0415
-    from agent_adapter.exec._loop_store import LoopStore  # noqa: PLC0415
+    from agent_adapter.exec._keys import key_ring
+    from agent_adapter.exec._loop_state import LoopState
+    from agent_adapter.exec._loop_store import LoopStore
 
     class Ended(LoopState):
         status = property(lambda self: status)
@@ -191,19 +207,11 @@ async def test_the_missing_tool_of_an_unfinished_call_is_named_and_nothing_is_wr
     assert (await lab.recover(rerun_in_doubt=True)).status == "done"
 
 
-@pytest.mark.xfail(strict=True, reason="the model is told that there is no such tool")
-async def test_a_finished_call_replays_although_its_tool_is_gone(lab):
-    """Items 88 and 103"""
+@pytest.mark.parametrize("now", ["gone", "takes more"])
+async def test_a_finished_call_that_cannot_be_made_again_as_it_was_is_refused_by_name(lab, now):
+    """Items 88 and 103: its record answers no call any more, and nothing may run in its place."""
     await broken_model(lab, [ask("charge", cents=1)])
-    lab.without("charge")
-    result = await lab.recover()
-    assert said(result)[2] == ("tool", "charged 1")
-
-
-@pytest.mark.xfail(strict=True, reason="the record is not found under the new arguments")
-async def test_a_finished_call_never_runs_again_because_its_tool_takes_more_arguments_now(lab):
-    """Item 88: it replays, or the recovery is refused; the money is not taken twice."""
-    await broken_model(lab, [ask("charge", cents=1)])
+    whole, before = lab.tools, await lab.snapshot()
 
     @tool
     async def charge(cents: int, currency: str = "EUR") -> str:
@@ -211,12 +219,13 @@ async def test_a_finished_call_never_runs_again_because_its_tool_takes_more_argu
         return "charged"
 
     lab.without("charge")
-    lab.tools.add(charge)
-    try:
+    if now == "takes more":
+        lab.tools.add(charge)
+    with pytest.raises(ToolUsageError, match="charge"):
         await lab.recover()
-    except (ToolUsageError, CheckpointConflict, RecoveryNeedsDecision):
-        assert lab.tape.writes == []
-    assert lab.ran == [("charge", 1)]
+    assert (await lab.snapshot(), lab.tape.writes, lab.ran) == (before, [], [("charge", 1)])
+    lab.tools = whole
+    assert said(await lab.recover())[2] == ("tool", "charged 1")
 
 
 async def test_a_recovery_without_anybody_to_ask_is_refused_before_anything_is_written(lab):

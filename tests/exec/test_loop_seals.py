@@ -1,6 +1,5 @@
 """What is stored of a loop counts only as it was sealed: any other byte is refused before anything is used."""
 
-import os
 import stat
 
 import pytest
@@ -246,7 +245,7 @@ async def test_a_sqlite_store_makes_a_key_of_its_own_and_uses_it_again(tmp_path)
     path = tmp_path / "runs.db"
     lab = Lab(SQLiteCheckpointStore(path))
     await crashed(lab)
-    assert stat.S_IMODE(os.stat(f"{path}.key").st_mode) == 0o600
+    assert stat.S_IMODE(path.with_name("runs.db.key").stat().st_mode) == 0o600
     lab.store = lab.tape.store = SQLiteCheckpointStore(path)
     assert (await lab.recover(rerun_in_doubt=True)).status == "done"
 
@@ -256,10 +255,10 @@ async def test_without_its_key_file_a_sqlite_store_refuses_its_runs(tmp_path):
     path = tmp_path / "runs.db"
     lab = Lab(SQLiteCheckpointStore(path))
     await crashed(lab)
-    os.unlink(f"{path}.key")
+    path.with_name("runs.db.key").unlink()
     again = SQLiteCheckpointStore(path)
     await refused(lab, Tape(again), ConfigError)
-    assert not os.path.exists(f"{path}.key")
+    assert not path.with_name("runs.db.key").exists()
 
 
 async def test_a_shared_store_without_a_key_is_refused_before_step_0(lab):

@@ -125,13 +125,13 @@ async def test_a_worker_that_was_cut_off_in_a_body_keeps_its_late_outcome_and_st
 
 async def test_a_call_that_a_living_worker_began_is_waited_for(lab):
     """Item 97: it began between the look and the take-over; its outcome counts, and it is asked about nobody."""
-    inside, taken = asyncio.Event(), asyncio.Event()
-    go = asyncio.Event()
+    inside, taken, replied, go = (asyncio.Event() for _ in range(4))
     first = worker(lab, "first")
     second = worker(lab, "second", first="alive")
 
     async def hold(what):
         if what == "claim started":
+            replied.set()
             await go.wait()
 
     async def work(cents):
@@ -142,19 +142,14 @@ async def test_a_call_that_a_living_worker_began_is_waited_for(lab):
         if what == "save running" and not second.writes:
             go.set()
             await inside.wait()
-        if what == "claim started":
-            second.before = None
 
     first.before, second.before = hold, look_then_take
+    second.after = lambda what: taken.set()
     lab.inside["charge"] = work
     lab.play([ask("charge", cents=1)], "done")
     working = asyncio.create_task(lab.run(checkpoints=first))
-    while not [write for write in first.writes if write == "save running"][1:]:
-        await asyncio.sleep(0)
+    await replied.wait()
     recovering = asyncio.create_task(lab.recover(checkpoints=second))
-    while second.writes != ["save running"]:
-        await asyncio.sleep(0.001)
-    taken.set()
     late, result = await ended(working, recovering)
     assert isinstance(late, CheckpointConflict)
     assert lab.ran == [("charge", 1)]
@@ -163,7 +158,7 @@ async def test_a_call_that_a_living_worker_began_is_waited_for(lab):
 
 def dice(seed, spread):
     """A wait of a random number of turns of the event loop before each write."""
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - a schedule, no secret
 
     async def before(what):
         for _ in range(chance.randrange(spread)):
@@ -174,20 +169,23 @@ def dice(seed, spread):
 
 async def race(lab, seed):
     """One worker and two that recover its run, all at once; then whoever is left ends it."""
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - a schedule, no secret
 
     async def work(cents):
         for _ in range(chance.randrange(4)):
             await asyncio.sleep(0)
 
     lab.inside["charge"] = work
-    lab.play([ask("charge", "a", cents=1), ask("charge", "b", cents=1)], [ask("charge", cents=2)], "done")
+    lab.play(
+        [ask("charge", "a", cents=1), ask("charge", "b", cents=1)], [ask("charge", cents=2)], "done"
+    )
     workers = [worker(lab, name, a="alive", b="alive", c="alive") for name in "abc"]
     for number, each in enumerate(workers):
         each.before = dice(f"{seed}/{number}", 6)
+    begun = asyncio.Event()
+    workers[0].after = lambda what: begun.set()
     tasks = [asyncio.create_task(lab.run(checkpoints=workers[0]))]
-    while await lab.store.latest(RUN) is None:
-        await asyncio.sleep(0)
+    await begun.wait()
     for each in workers[1:]:
         for _ in range(chance.randrange(30)):
             await asyncio.sleep(0)

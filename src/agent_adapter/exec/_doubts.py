@@ -15,14 +15,13 @@ from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._flights import FlightKey, is_flying
 from agent_adapter.exec._journal_data import to_entry
 from agent_adapter.exec._ledger import LATE, Ledger
-from agent_adapter.exec._looking import Behind, behind, keys_of
+from agent_adapter.exec._looking import Behind, Entries, Replied, behind, keys_of, replies
 from agent_adapter.exec._questions import Decision, Happened, Question, answered
+from agent_adapter.exec._replies import REPLY
 from agent_adapter.exec._turn import doubt
 from agent_adapter.exec.checkpoints import CallRecord
 from agent_adapter.policies import ToolPolicy
 from agent_adapter.registry import Registry
-
-Entries = Mapping[str, tuple[CallRecord, Entry]]
 
 
 @dataclass
@@ -79,9 +78,18 @@ class Doubts:
                     f"run {self._run_id!r} has an unfinished call of tool {record.tool!r}, which is not registered: "
                     "register it and recover again; nothing was changed"
                 )
-        met = set(keys_of(calls, self._registry, self._executor))
-        for key, (record, _) in _standing(entries):
-            if "/" not in key and key not in met:
+        standing = dict(_standing(entries))
+        for reply in replies(calls, self._registry, self._executor, standing):
+            if reply.registry is not None:
+                self._check_made(reply, reply.registry, standing)
+
+    def _check_made(self, reply: Replied, registry: Registry, entries: Entries) -> None:
+        keys = keys_of(reply.calls, registry, reply.executor)
+        made = {f"{reply.path}{key}" for key in keys if key is not None}
+        for key, (record, _) in entries.items():
+            below = key.removeprefix(reply.path)
+            own = key.startswith(reply.path) and "/" not in below and record.tool != REPLY
+            if own and key not in made:
                 raise ToolUsageError(
                     f"run {self._run_id!r} has a record of a call of tool {record.tool!r} that the model's reply no longer "
                     "makes: the tool is not registered, or it takes other arguments than when the call was made. Register "

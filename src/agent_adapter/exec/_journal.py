@@ -67,6 +67,7 @@ class Journal:
         self._asked: dict[str, Any] = dict(data.get("asked", {}))
         self._seen: Counter[str] = Counter()
         self._unfinished: set[str] = set()
+        self._claimed: set[str] = set()
 
     @property
     def durable(self) -> bool:
@@ -135,6 +136,7 @@ class Journal:
         slot = self._place(tool, arguments, key)
         slot.returns, slot.policy = returns, policy or slot.policy
         local = self._local(slot)
+        self._claimed.add(local)
         with self._failing():
             entry = self._calls.get(local)
             if entry is None:
@@ -151,6 +153,10 @@ class Journal:
             slot.kept, slot.spent = entry, entry.get("spent", {})
             slot.result = from_entry(entry, tool, returns, self._decoder)
             return slot
+
+    def unclaimed(self) -> list[str]:
+        """The calls on record here that nobody made in this visit."""
+        return [key for key in self._calls if key not in self._claimed]
 
     def record(self, slot: Slot, result: ToolResult) -> None:
         """Keep a finished call; what is pending or was cancelled has not finished and is not kept."""

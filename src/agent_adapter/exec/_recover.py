@@ -8,11 +8,12 @@ from typing import Any
 from agent_adapter.context import RunContext
 from agent_adapter.errors import CheckpointConflict, RecoveryNeedsDecision, ToolUsageError
 from agent_adapter.exec._asking import Compression, OnText
-from agent_adapter.exec._doubts import Doubts, Entries
+from agent_adapter.exec._doubts import Doubts
 from agent_adapter.exec._driving import Loop, ToolLoopResult, Tools
 from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._ledger import Ledger
+from agent_adapter.exec._looking import Entries
 from agent_adapter.exec._loop_durable import CLAIM_WAIT_S, Durable
 from agent_adapter.exec._loop_log import LoopLog
 from agent_adapter.exec._loop_state import Resumed, advance

@@ -115,7 +115,8 @@ def _result(claimed: Claimed, inside: Journal | None, outcome: Ended) -> ToolRes
     parked = inside.parked if inside is not None else []
     if parked or waits is not None:
         # Whatever the body made of a call inside it that waits: it has not got what it wanted, so it has not ended.
-        return claimed.pending(tuple({r.id: r for r in (*parked, *(waits or ()))}.values()))
+        # What the body itself says first: a loop names its requests in the order of its calls.
+        return claimed.pending(tuple({r.id: r for r in (*(waits or ()), *parked)}.values()))
     if error is not None:
         return claimed.failed("timeout" if outcome.timed_out else "failed", error)
     return claimed.finished(outcome.value)

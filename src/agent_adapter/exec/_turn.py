@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent_adapter.approvals import ApprovalRequest
 from agent_adapter.calls import ToolResult
 from agent_adapter.context import RunContext
-from agent_adapter.errors import DoubtfulCall, NotSealable, RecoveryNeedsDecision
+from agent_adapter.errors import DoubtfulCall, NotSealable, RecoveryNeedsDecision, ToolUsageError
 from agent_adapter.exec._asked import Asked
 from agent_adapter.exec._claimed import Claimed
 from agent_adapter.exec._executor import Executor
@@ -67,6 +67,7 @@ class Turns:
 
         Raises:
             RunLimitExceeded: the run may not make so many calls; none began.
+            ToolUsageError: a finished call of the turn cannot be made again as it was; none began.
             RecoveryNeedsDecision: only a person can say what became of a call.
             CheckpointConflict: another worker took the run; what had begun here has ended and is recorded.
             NotSealable: a call waits for a person, and the results of others cannot be stored to wait with it.
@@ -87,6 +88,8 @@ class Turns:
                     self._executor.claim(deepcopy(call), self._ctx, self._registry)
                     for call in state.reply.calls
                 ]
+                if lost := journal.unclaimed():
+                    raise _changed(journal, lost)
                 results = await self._executor.run_claimed(
                     batch, concurrency=self._concurrency, on_error="collect"
                 )
@@ -97,12 +100,23 @@ class Turns:
                 if durable is not None:
                     # Whatever happens: a worker never leaves a save under way.
                     await durable.saved()
-        pending = in_call_order(journal.parked, batch)
+        claimed = [item for item in batch if isinstance(item, Claimed)]
+        pending = tuple(request for item in claimed for request in item.parked)
         if pending and (lost := unsealable_calls(journal.data())):
             raise NotSealable(
                 "$", "journal", f"a call waits for a person, and these cannot wait with it: {lost}"
             )
         return TurnEnd(tuple(results), pending)
+
+
+def _changed(journal: Journal, lost: Sequence[str]) -> ToolUsageError:
+    """The refusal of a turn with records of calls that its reply no longer makes; it gets out of any body."""
+    refusal = ToolUsageError(
+        f"the model's reply no longer makes the recorded calls {', '.join(lost)}: their tools are not registered, or take "
+        "other arguments than when the calls were made. Register them as they were"
+    )
+    journal.fail(refusal)
+    return refusal
 
 
 def doubt(question: Question, key: str = "") -> DoubtfulCall:
@@ -115,20 +129,3 @@ def doubt(question: Question, key: str = "") -> DoubtfulCall:
         idempotency_key=question.idempotency_key,
         owner_known_dead=question.owner_known_dead,
     )
-
-
-def in_call_order(
-    parked: Sequence[ApprovalRequest], batch: Sequence[Claimed | ToolResult]
-) -> tuple[ApprovalRequest, ...]:
-    """The requests, those of the first call and of what it called first."""
-    claimed = [(at, item) for at, item in enumerate(batch) if isinstance(item, Claimed)]
-    places = {item.place.slot.key: at for at, item in claimed if item.place is not None}
-    own = {item.call.id: at for at, item in claimed}
-
-    def place(request: ApprovalRequest) -> int:
-        if not request.path:
-            return own.get(request.call_id, len(batch))
-        inside = (at for key, at in places.items() if request.path.startswith(f"{key}/"))
-        return next(inside, len(batch))
-
-    return tuple(sorted(parked, key=place))

@@ -22,13 +22,14 @@ from record import Record
 PATIENCE_S = 40
 TRIES = 5
 
-# `once`: one worker is killed and the next goes on. `idle`: before that others recover and nobody decides. `twice`,
-# `thrice`: those that go on are killed as well. `refuse`: the person lets no call in doubt run. `bare`: the loop has no
-# checkpoints, and starts again from its beginning.
-Mode = Literal["once", "idle", "twice", "thrice", "refuse", "bare"]
+# `once`: one worker is killed and the next goes on. `idle`: before that others recover and nobody decides. `early`: the
+# person decides whatever is parked before anybody goes on. `twice`, `thrice`: those that go on are killed as well.
+# `refuse`: the person lets no call in doubt run. `bare`: the loop has no checkpoints, and starts again from its beginning.
+Mode = Literal["once", "idle", "early", "twice", "thrice", "refuse", "bare"]
 KILLS: dict[Mode, int] = {"twice": 2, "thrice": 3}
 
 Work = Callable[[LoopWorker], Coroutine[Any, Any, Any]]
+BETWEEN: dict[Mode, Work] = {"idle": LoopWorker.poke, "early": LoopWorker.approve_all}
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ def run_chain(
         code = in_child(folder, scenario, work, chance.randint(1, left))
         kills += code == -signal.SIGKILL
         troubles += [f"the next victim ended with {code}"] if code not in (0, -9) else []
-    if mode == "idle":
-        code = in_child(folder, scenario, LoopWorker.poke)
-        troubles += [f"a poke ended with {code}"] if code else []
+    if between := BETWEEN.get(mode):
+        code = in_child(folder, scenario, between)
+        troubles += [f"what came before the next worker ended with {code}"] if code else []
     code = in_child(folder, scenario, work, mood=mood)
     troubles += [f"the worker that went on ended with {code}"] if code else []
     verdict = judge(Record(folder), scenario, mode, kills=kills, unharmed=Record(unharmed))

@@ -24,13 +24,15 @@ def arm(log: Path, at: int | str, sent: signal.Signals = signal.SIGKILL) -> None
 
 def hit(name: str) -> None:
     """Pass a point; the signal is sent under the lock, so that nothing passes another one meanwhile."""
-    global _count  # noqa: PLW0603 - one process, one list
+    global _count, _at  # noqa: PLW0603 - one process, one list
     with _lock:
         _count += 1
         if _log is not None:
             with _log.open("a") as file:
                 file.write(f"{name}\n")
         if _at in (_count, name):
+            # A frozen process that wakes may come by again.
+            _at = 0
             os.kill(os.getpid(), _signal)
 
 

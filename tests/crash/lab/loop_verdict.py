@@ -45,9 +45,7 @@ def judge(record: Record, name: str, mode: str, *, kills: int, unharmed: Record)
         bad += _effects(keys, scenario, exact=mode != "refuse")
         bad += [f"{again} turns were asked for again after {kills} kills"] if again > kills else []
         bad += _history(record, unharmed, exact=mode != "refuse")
-        bad += _patience(record)
-        if doubts and not scenario.asks:
-            bad.append(f"{len(doubts)} calls that a probe can answer were asked about")
+        bad += _patience(record) + _questions(record, scenario)
     return Verdict(bad, len(doubts), duplicates, again)
 
 
@@ -94,13 +92,30 @@ def _shape(message: dict[str, Any]) -> tuple[Any, ...]:
     return message["role"], message.get("call_id"), message.get("name"), message.get("calls")
 
 
+def _questions(record: Record, scenario: Scenario) -> list[str]:
+    """What was asked about calls in doubt says what a person needs to know; and no more was asked than that."""
+    asked = [call for line in record.read("doubts") for call in line["calls"]]
+    bad = [f"{len(asked)} calls that a probe can answer were asked about"] if asked else []
+    bad = [] if scenario.asks else bad
+    for call in asked:
+        order = call["arguments"]["order"]
+        if not call["owner_known_dead"] or not call["idempotency_key"] or not call["tool"]:
+            bad.append(f"the question about {order} does not say enough: {call}")
+        if order in scenario.repeatable:
+            bad.append(f"{order} may simply run again, and was asked about")
+    return bad
+
+
 def _patience(record: Record) -> list[str]:
     """What cannot go on without a person writes nothing, however often somebody looks."""
-    waiting = ("RecoveryNeedsDecision", "paused")
-    pokes = record.read("pokes")
-    return [
-        f"poke {n} ended with {poke['ended']}, and wrote"
-        for n, poke in enumerate(pokes)
+    listed = {"RecoveryNeedsDecision": True, "paused": False}
+    bad = []
+    for n, poke in enumerate(record.read("pokes")):
+        if poke["ended"] not in listed:
+            continue
         # A first look may bring the run as far as its pause.
-        if poke["wrote"] and poke["ended"] in waiting and (n > 0 or poke["ended"] != "paused")
-    ]
+        if poke["wrote"] and (n > 0 or poke["ended"] != "paused"):
+            bad.append(f"poke {n} ended with {poke['ended']}, and wrote")
+        if poke["listed"] is not listed[poke["ended"]]:
+            bad.append(f"poke {n}: listed as unfinished: {poke['listed']}, and {poke['ended']}")
+    return bad

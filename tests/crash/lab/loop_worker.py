@@ -78,7 +78,8 @@ class LoopWorker:
             before = await self._written()
             ended = await self.once()
             wrote = before != await self._written()
-            self.record.add("pokes", ended=ended, wrote=wrote)
+            listed = RUN in await self._store.list_unfinished()
+            self.record.add("pokes", ended=ended, wrote=wrote, listed=listed)
 
     async def once(self, decisions: Decisions | None = None) -> str:
         """How one start or recovery ended; that is written down."""

@@ -1,0 +1,311 @@
+"""Executor calls in a durable node that need approval: the node pauses the graph, and each decision reaches its own call."""
+
+import operator
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
+from lg_approvals import APPROVE, REJECT, by_call, edit, notes, requests
+from lg_scripted import THREAD, Oracle, interrupts
+from typing_extensions import TypedDict
+
+from agent_adapter import (
+    ApprovalDecision,
+    Executor,
+    Registry,
+    ToolCall,
+    ToolDenied,
+    tool,
+)
+from agent_adapter_langgraph import DurableTools
+
+THREE = [ToolCall(f"c{n}", "pay", {"x": str(n)}) for n in (1, 2, 3)]
+
+
+class State(TypedDict, total=False):
+    out: Annotated[list[Any], operator.add]
+
+
+class Port:
+    """A port of the caller's own."""
+
+    def __init__(self, answer: ApprovalDecision | None) -> None:
+        self.answer = answer
+        self.asked: list[Any] = []
+
+    async def request(self, request: Any, ctx: Any) -> ApprovalDecision | None:
+        self.asked.append(request.arguments)
+        return self.answer
+
+
+class Shop:
+    """A graph of one durable node, built anew for every invocation; the node makes calls of `look` and `pay`."""
+
+    def __init__(self, folder: Path, driver: Any, *steps: Callable[..., Any]) -> None:
+        self.oracle = Oracle(folder / "effects")
+        self.port: Any = None
+        self.settings: dict[str, Any] = {}
+        self._folder = folder
+        self._driver = driver
+        self._steps = steps
+
+    @property
+    def ran(self) -> list[str]:
+        return self.oracle.lines
+
+    def executor(self) -> Executor:
+        @tool
+        def look(x: str) -> str:
+            self.oracle.write(f"look:{x}")
+            return f"look {x} done"
+
+        @tool(confirm=True)
+        def pay(x: str) -> str:
+            self.oracle.write(f"pay:{x}")
+            return f"pay {x} done"
+
+        return Executor(Registry([look, pay]), approvals=self.port)
+
+    def app(self) -> Any:
+        executor = self.executor()
+        durable = DurableTools(self._folder / "runs.db", **self.settings)
+
+        async def asynchronous(_: State) -> State:
+            return {"out": [await step(executor) for step in self._steps]}
+
+        def synchronous(_: State) -> State:
+            return {"out": [step(executor, "_sync") for step in self._steps]}
+
+        graph: Any = StateGraph(State)
+        node = asynchronous if self._driver.kind == "async" else synchronous
+        graph.add_node("shop", durable.node(node))
+        graph.add_edge(START, "shop")
+        return graph.compile(checkpointer=self._driver.saver)
+
+    async def go(self, given: Any = None) -> Any:
+        return await self._driver.invoke(self.app(), given, THREAD)
+
+    async def begin(self) -> Any:
+        return await self.go({"out": []})
+
+    async def decide(self, asked: Any, **decisions: Any) -> Any:
+        """`x1=…` decides about the call with these arguments."""
+        names = {f"x{shown['x']}": name for name, (_, shown) in requests(asked).items()}
+        named = {names[key]: said for key, said in decisions.items()}
+        return await self.go(Command(resume=by_call(asked, named)))
+
+
+def run(name: str, x: str) -> Callable[..., Any]:
+    return lambda executor, twin="": getattr(executor, f"run{twin}")(name, {"x": x})
+
+
+def run_many(calls: list[ToolCall]) -> Callable[..., Any]:
+    return lambda executor, twin="": getattr(executor, f"run_many{twin}")(calls)
+
+
+def said(result: Any) -> Any:
+    return result.value if result.ok else (result.status, result.error.message)
+
+
+def shown(asked: Any) -> list[tuple[str, Any]]:
+    """The cause and the argument of each call that is asked about."""
+    return [(cause, given["x"]) for cause, given in requests(asked).values()]
+
+
+ONE = run("look", "0"), run("pay", "1")
+WAITS = [("approval", "1")]
+
+
+async def test_the_node_pauses_and_an_approved_call_runs_once(tmp_path, driver):
+    """Item 113."""
+    shop = Shop(tmp_path, driver, *ONE)
+
+    asked = await shop.begin()
+    again = await shop.go()
+    ran_before = shop.ran
+    done = await shop.decide(again, x1=APPROVE)
+
+    assert shown(asked) == shown(again) == WAITS
+    assert ran_before == ["look:0"]
+    assert done["out"] == ["look 0 done", "pay 1 done"]
+    assert shop.ran == ["look:0", "pay:1"]
+
+
+async def test_a_bare_answer_counts_where_one_call_waits(tmp_path, driver):
+    shop = Shop(tmp_path, driver, *ONE)
+    await shop.begin()
+
+    done = await shop.go(Command(resume="approve"))
+
+    assert done["out"] == ["look 0 done", "pay 1 done"]
+
+
+async def test_a_denied_call_raises_in_the_node_with_the_reason(tmp_path, driver):
+    """Item 118."""
+    shop = Shop(tmp_path, driver, *ONE)
+
+    with pytest.raises(ToolDenied, match="too much"):
+        await shop.decide(await shop.begin(), x1=REJECT)
+    with pytest.raises(ToolDenied, match="too much"):
+        await shop.go()
+
+    assert shop.ran == ["look:0"]
+
+
+async def test_an_edited_call_runs_as_edited(tmp_path, driver):
+    shop = Shop(tmp_path, driver, *ONE)
+
+    done = await shop.decide(await shop.begin(), x1=edit("pay", "7"))
+
+    assert done["out"] == ["look 0 done", "pay 7 done"]
+    assert shop.ran == ["look:0", "pay:7"]
+
+
+@pytest.mark.parametrize("args", [{}, {"y": "7"}, {"x": "7", "more": 1}], ids=repr)
+async def test_an_edit_that_does_not_fit_leaves_the_call_waiting(args, tmp_path, driver):
+    shop = Shop(tmp_path, driver, *ONE)
+    misfit = {"type": "edit", "edited_action": {"name": "pay", "args": args}}
+
+    still = await shop.decide(await shop.begin(), x1=misfit)
+    waiting = shown(still), notes(still), shop.ran
+    done = await shop.decide(still, x1=APPROVE)
+
+    note = "the tool does not accept the edited arguments; nothing was decided"
+    assert waiting == (WAITS, [note], ["look:0"])
+    assert done["out"] == ["look 0 done", "pay 1 done"]
+
+
+@pytest.mark.parametrize("answer", ["okay", {}, {"decisions": [APPROVE, APPROVE]}], ids=repr)
+async def test_what_is_not_understood_leaves_the_call_waiting(answer, tmp_path, driver):
+    """Item 120."""
+    shop = Shop(tmp_path, driver, *ONE)
+    (asked,) = interrupts(await shop.begin())
+
+    still = await shop.go(Command(resume={asked.id: answer}))
+
+    assert shown(still) == WAITS
+    assert "nothing was decided" in notes(still)[0]
+    assert shop.ran == ["look:0"]
+
+
+async def test_a_responded_call_has_that_value_and_never_runs(tmp_path, driver):
+    shop = Shop(tmp_path, driver, *ONE)
+
+    done = await shop.decide(await shop.begin(), x1={"type": "respond", "message": "paid by hand"})
+
+    assert done["out"] == ["look 0 done", "paid by hand"]
+    assert shop.ran == ["look:0"]
+
+
+async def test_all_calls_of_a_batch_are_asked_about_together(tmp_path, driver):
+    shop = Shop(tmp_path, driver, run_many(THREE))
+
+    asked = await shop.begin()
+
+    assert len(interrupts(asked)) == 1
+    assert shown(asked) == [("approval", n) for n in "123"]
+    assert shop.ran == []
+
+
+async def test_mixed_decisions_reach_each_call_of_a_batch(tmp_path, driver):
+    shop = Shop(tmp_path, driver, run_many(THREE))
+
+    done = await shop.decide(await shop.begin(), x1=APPROVE, x2=REJECT, x3=edit("pay", "30"))
+
+    (results,) = done["out"]
+    assert [said(each) for each in results] == [
+        "pay 1 done",
+        ("denied", "too much"),
+        "pay 30 done",
+    ]
+    assert sorted(shop.ran) == ["pay:1", "pay:30"]
+
+
+async def test_what_a_batch_has_not_been_told_about_waits_on(tmp_path, driver):
+    """Item 121: what finished is not run again."""
+    shop = Shop(tmp_path, driver, run_many(THREE))
+
+    still = await shop.decide(await shop.begin(), x2=APPROVE)
+    ran_before = shop.ran
+    done = await shop.decide(still, x1=APPROVE, x3=REJECT)
+
+    assert shown(still) == [("approval", n) for n in "13"]
+    assert ran_before == ["pay:2"]
+    assert [said(each) for each in done["out"][0]] == [
+        "pay 1 done",
+        "pay 2 done",
+        ("denied", "too much"),
+    ]
+    assert sorted(shop.ran) == ["pay:1", "pay:2"]
+
+
+async def test_equal_calls_are_two_wishes_with_two_decisions(tmp_path, driver):
+    """Item 116."""
+    shop = Shop(tmp_path, driver, run("pay", "1"), run("pay", "1"))
+
+    first = await shop.begin()
+    second = await shop.decide(first, x1=APPROVE)
+    stale = await shop.decide(first, x1=APPROVE)
+    ran_before = shop.ran
+    await shop.decide(stale, x1=APPROVE)
+
+    assert len({*requests(first), *requests(second)}) == 2
+    assert requests(stale) == requests(second)
+    assert ran_before == ["pay:1"]
+    assert shop.ran == ["pay:1", "pay:1"]
+
+
+async def test_a_node_that_catches_everything_has_no_effect(tmp_path, driver):
+    """Item 119: whatever the code around the call does, the body waits for a person."""
+
+    def careless(executor: Any, twin: str = "") -> Any:
+        if twin:
+            try:
+                return executor.run_sync("pay", {"x": "1"})
+            except Exception:  # noqa: BLE001 - what the test is about
+                return "went on"
+
+        async def anyway() -> Any:
+            try:
+                return await executor.run("pay", {"x": "1"})
+            except Exception:  # noqa: BLE001 - what the test is about
+                return "went on"
+
+        return anyway()
+
+    shop = Shop(tmp_path, driver, careless)
+
+    await shop.begin()
+    await shop.go()
+
+    assert shop.ran == []
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_without_a_gate_the_executors_own_port_decides(approved, tmp_path, driver):
+    shop = Shop(tmp_path, driver, run_many([THREE[0]]))
+    shop.settings = {"gate": False}
+    shop.port = Port(ApprovalDecision(approved=approved, decided_by="ann", reason="so"))
+
+    done = await shop.begin()
+    again = await shop.go()
+
+    assert said(done["out"][0][0]) == (
+        "pay 1 done" if approved else ("denied", "denied by ann: so")
+    )
+    assert again["out"][0][0].status == done["out"][0][0].status
+    assert shop.port.asked == [{"x": "1"}]
+    assert shop.ran == (["pay:1"] if approved else [])
+
+
+async def test_with_a_gate_a_port_is_not_asked(tmp_path, driver):
+    shop = Shop(tmp_path, driver, *ONE)
+    shop.port = Port(ApprovalDecision(approved=True))
+
+    asked = await shop.begin()
+
+    assert shown(asked) == WAITS
+    assert shop.port.asked == []

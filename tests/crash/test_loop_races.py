@@ -1,0 +1,109 @@
+"""A durable loop that several workers take up at once, or that a worker comes back to: one of them has it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LAB = Path(__file__).parent / "lab" / "loop_lab.py"
+MEMORY = Path("/dev/shm")  # noqa: S108 - only looked for; each run makes a folder of its own
+FULL = bool(os.environ.get("CRASH_FULL"))
+ROUNDS = 5 if FULL else 1
+ENDINGS = {"done", "CheckpointConflict", "RecoveryNeedsDecision"}
+
+# Where a worker freezes: what its own call is then recorded as, by a person's word, and which of its effects comes late.
+IN_A_CALL = [
+    ("body before effect a", "happened", ["a"]),
+    ("body after effect a", "honest", []),
+    ("after claim pay started", "happened", ["c"]),
+    ("body after effect d", "honest", []),
+]
+BETWEEN_CALLS = [
+    "after claim charge done",
+    "before claim pay started",
+    "model before outer 1",
+    "before save done",
+]
+
+
+def lab(**job: Any) -> Any:
+    """The report of a job in a folder of its own."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        asked = json.dumps({"folder": f"{folder}/runs", **job})
+        done = subprocess.run(
+            [sys.executable, LAB, asked], check=True, stdout=subprocess.PIPE, env=env
+        )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("round_", range(ROUNDS))
+@pytest.mark.parametrize(
+    ("scenario", "killed_at", "told"),
+    [
+        ("in_turn", "model before outer 1", False),
+        ("in_turn", "after claim pay done", False),
+        ("in_turn", "body before effect c", True),
+        ("plain", "body after effect d", True),
+        ("idempotent", "body before effect c", False),
+        ("reconciled", "body after effect c", False),
+        ("agents", "after save paused", False),
+    ],
+)
+def test_of_four_workers_that_recover_at_once_exactly_one_completes(
+    scenario: str, killed_at: str, told: bool, round_: int
+) -> None:
+    """Item 97: and whatever was finished or begun ran once."""
+    del round_
+    race = {"scenario": scenario, "killed_at": killed_at, "told": told, "racers": 4}
+    report = lab(kind="race", **race)
+    assert (report["killed"], report["codes"]) == (-9, [0] * 5)
+    assert report["raced"].keys() <= ENDINGS
+    assert (report["raced"].get("done"), sum(report["raced"].values())) == (1, 4)
+    assert report["bad"] == []
+
+
+def test_four_workers_that_nobody_told_about_a_call_in_doubt_all_ask() -> None:
+    """Item 97: and none of them cuts another off by asking."""
+    report = lab(kind="race", scenario="plain", killed_at="body before effect d", racers=4)
+    assert report["raced"] == {"RecoveryNeedsDecision": 4}
+    assert report["bad"] == []
+
+
+@pytest.mark.timeout(120)
+def test_a_frozen_worker_starts_nothing_once_its_run_was_taken_over() -> None:
+    """Items 98 and 111: it wakes in a call, or between calls; the record is what the other worker made it."""
+    freezes = [(point, mood) for point, mood, _ in IN_A_CALL]
+    freezes += [(point, "honest") for point in BETWEEN_CALLS]
+    found = lab(kind="freeze", scenario="in_turn", freezes=freezes)
+    for report in found:
+        assert report["stopped"], report
+        assert report["codes"] == [0, 0, 0], report
+        assert report["ended"] == ["CheckpointConflict"], report
+        assert report["twice"] == [], report
+        assert report["wishes"], report
+        assert report["histories"] == [True, True], report
+    assert [report["late"] for report in found] == [late for *_, late in IN_A_CALL] + [
+        [] for _ in BETWEEN_CALLS
+    ]
+    # The person was told that the worker may live; who froze between calls left nothing to ask about.
+    assert [report["known_dead"] for report in found] == [[False] for _ in IN_A_CALL] + [
+        [] for _ in BETWEEN_CALLS
+    ]
+
+
+@pytest.mark.timeout(60)
+def test_run_again_over_a_worker_that_lives_is_the_one_way_to_a_second_effect() -> None:
+    """Item 98: the question said so; the late result is dropped, and nothing more is started."""
+    freezes = [("body before effect a", "rerun")]
+    (report,) = lab(kind="freeze", scenario="in_turn", freezes=freezes)
+    assert report["known_dead"] == [False]
+    assert report["ended"] == ["CheckpointConflict"]
+    assert (report["late"], len(report["twice"])) == (["a"], 1)
+    assert report["histories"] == [True, True]

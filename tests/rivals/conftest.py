@@ -1,0 +1,16 @@
+"""A run of its own for every test."""
+
+from pathlib import Path
+
+import pytest
+from tests.rivals.shop import Shop
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs.db"
+
+
+@pytest.fixture
+def shop(path: Path) -> Shop:
+    return Shop(path)
