@@ -64,6 +64,17 @@ async def test_the_depth_is_restored_after_an_error():
     assert agent_depth() == 0
 
 
+async def test_the_depth_is_restored_where_the_function_itself_is_awaited():
+    """Item 29: no task of its own keeps the two apart."""
+
+    async def broken(task: str, ctx: RunContext) -> str:
+        raise ValueError(agent_depth())
+
+    with pytest.raises(ValueError, match="1"):
+        await agent_tool(broken, name="broken", description="").fn("t", RunContext())
+    assert agent_depth() == 0
+
+
 async def test_siblings_at_the_same_time_have_their_own_depths():
     """Item 29: all of them are inside at once."""
     seen: dict[str, int] = {}

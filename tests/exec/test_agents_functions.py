@@ -10,6 +10,8 @@ from agent_adapter import (
     RecoveryNeedsDecision,
     Registry,
     RunContext,
+    RunLimitExceeded,
+    RunLimits,
     Tool,
     ToolFailed,
     run_tool_loop,
@@ -159,3 +161,16 @@ async def test_a_loop_inside_that_pauses_parks_the_run_whatever_the_function_mak
     result = await bench.recover(model, tools)
     assert (said(result)[2], bench.ran) == (("tool", "helped"), [("mail", "x")])
     assert shown(inner)[-1] == "mailed x"
+
+
+async def test_a_limit_of_the_run_ends_it_although_the_function_catches_errors(bench: Bench):
+    """Item 155: the agent is the first call, and its third one is too many."""
+    calls = [("charge", {"cents": n}) for n in range(4)]
+    tools, model = [calling(bench, *calls, also_catch=True)], play(OUTER, "done")
+    ctx = RunContext(limits=RunLimits(max_tool_calls=3))
+    with pytest.raises(RunLimitExceeded, match="max_tool_calls"):
+        await bench.run(model, tools, ctx=ctx)
+    assert bench.ran == [("charge", 0), ("charge", 1)]
+    more = RunContext(limits=RunLimits(max_tool_calls=5))
+    assert (await bench.recover(model, tools, ctx=more)).status == "done"
+    assert bench.ran == [("charge", n) for n in range(4)]

@@ -74,6 +74,32 @@ async def test_a_worker_that_was_cut_off_before_an_inner_call_does_not_begin_it(
     assert (await bench.step())[1] == "paused"
 
 
+async def test_a_cut_off_worker_begins_no_call_that_its_successor_has_not_begun_either(
+    bench: Bench,
+):
+    """Item 98: there is no record yet that could stop it; both wait for the agent's model."""
+    thinking, go = [asyncio.Event(), asyncio.Event()], [asyncio.Event(), asyncio.Event()]
+
+    async def slowly(_: Any) -> Any:
+        worker = len(helper_model.requests) - 1
+        thinking[worker].set()
+        await go[worker].wait()
+        return [ask("charge", cents=5)]
+
+    helper_model = play(slowly, "helped")
+    model, tools = play(OUTER, "done"), [agent(helper_model, bench.charge)]
+    first = asyncio.create_task(bench.run(model, tools))
+    await thinking[0].wait()
+    second = asyncio.create_task(bench.recover(model, tools))
+    await thinking[1].wait()
+    go[0].set()
+    with pytest.raises(CheckpointConflict):
+        await first
+    assert bench.ran == []
+    go[1].set()
+    assert ((await second).status, bench.ran) == ("done", [("charge", 5)])
+
+
 async def test_of_two_workers_that_recover_at_once_one_runs_the_approved_inner_call(bench: Bench):
     """Items 97, 115: the others are told that they lost, or look while it is in the body."""
     model, tools = play(OUTER, "done"), [agent(play([ask("mail", to="x")], "helped"), bench.mail)]

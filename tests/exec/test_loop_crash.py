@@ -270,32 +270,3 @@ async def test_life_after_life_the_run_gets_to_its_end_and_nothing_happens_twice
     assert said(result) == WHOLE
     assert sorted(cents for name, cents in lab.ran if name == "charge") == [1, 1, 1, 2]
     assert write > 4
-
-
-@pytest.mark.parametrize("write", range(2, WRITES + 1))
-async def test_a_store_with_no_more_than_the_two_protocols_is_enough(
-    memory_store, write, monkeypatch
-):
-    """Item 59: no key, no liveness and no lookup of its own; whose worker may live is waited for, then asked about."""
-    for module in ("_recover", "_loop_durable"):
-        monkeypatch.setattr(f"agent_adapter.exec.{module}.CLAIM_WAIT_S", 0.0)
-
-    class Plain(Tape):
-        find_call = embedded_key = owner = liveness = None
-
-    lab = Lab(memory_store)
-    lab.tape = Plain(memory_store)
-    key = {"checkpoint_key": "sixteen bytes or more"}
-    lab.play(*SCRIPT)
-    lab.break_at(write)
-    with pytest.raises(Outage):
-        await lab.run(concurrency=1, **key)
-    known_dead = []
-    try:
-        result = await lab.recover(**key)
-    except RecoveryNeedsDecision as needed:
-        known_dead += [call.tool for call in needed.calls if call.owner_known_dead]
-        result = await lab.recover(decisions=decide(lab, needed), **key)
-    assert said(result) == WHOLE
-    assert sorted(cents for name, cents in lab.ran if name == "charge") == [1, 1, 1, 2]
-    assert known_dead == []

@@ -127,6 +127,16 @@ async def test_a_run_id_is_made_when_none_is_given(lab):
     assert {(await lab.store.latest(name)).checkpoint.status for name in made} == {"done"}
 
 
+async def test_a_path_is_a_store(lab, tmp_path):
+    path = str(tmp_path / "loops.db")
+    lab.play([ask("charge", cents=1)], OSError("away"))
+    with pytest.raises(ModelError):
+        await lab.run(checkpoints=path)
+    lab.play(lab.script[0], "done")
+    assert (await lab.recover(checkpoints=path)).status == "done"
+    assert lab.ran == [("charge", 1)]
+
+
 async def test_the_tools_are_told_the_durable_run(lab):
     seen = []
     lab.change("charge", guards=(lambda call, ctx: seen.append(ctx),))

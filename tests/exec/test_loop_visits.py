@@ -1,5 +1,6 @@
 """Loops inside a visit: replies and calls are journaled there, so that an entered-again visit pays and does nothing twice."""
 
+import asyncio
 from decimal import Decimal
 
 import pytest
@@ -105,6 +106,26 @@ async def test_two_loops_of_a_visit_do_not_see_each_other(visit):
     assert visit.lab.ran == [("charge", 1)] * 2
     await visit.enter(*script, times=3)
     assert (visit.asked, visit.lab.ran) == ([2, 2, 0, 0, 2], [("charge", 1)] * 3)
+
+
+async def test_loops_that_run_side_by_side_are_told_apart_by_their_order(visit):
+    """Item 128"""
+    data, ran = {}, []
+    for _ in range(2):
+        lab, journal = Lab(MemoryCheckpointStore()), make_journal(data)
+        models = [ScriptedModel([[ask("charge", cents=n)], f"done {n}"]) for n in range(4)]
+
+        async def later(cents):
+            await asyncio.sleep(0.002 * (4 - cents))
+
+        lab.inside["charge"] = later
+        with visit_scope(None, journal):
+            loops = [run_tool_loop(m, lab.tools, "go", executor=lab.executor) for m in models]
+            results = await asyncio.gather(*loops)
+        assert [result.reply.text for result in results] == [f"done {n}" for n in range(4)]
+        data, ran = journal.data(), [*ran, len(lab.ran)]
+    assert ran == [4, 0]
+    assert [len(model.requests) for model in models] == [0] * 4
 
 
 async def test_a_reply_that_does_not_fit_is_asked_for_again(visit):

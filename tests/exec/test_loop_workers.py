@@ -1,15 +1,12 @@
 """Several workers at one run: one of them goes on, the others start nothing more, and nothing happens twice."""
 
 import asyncio
-import random
-from collections import Counter
 
 import pytest
 from tests.exec.loop_kit import RUN, Lab, Outage, Tape, ask, said
 
 from agent_adapter import CheckpointConflict, ModelError, RecoveryNeedsDecision
 from agent_adapter.exec import Happened, Rerun
-from agent_adapter.exec.checkpoints import MemoryCheckpointStore
 
 REFUSALS = (CheckpointConflict, RecoveryNeedsDecision)
 
@@ -68,6 +65,58 @@ async def test_a_frozen_worker_starts_nothing_more_once_its_run_was_taken_over(l
     assert isinstance(late, CheckpointConflict)
     assert lab.ran == [("charge", n) for n in (1, 2, 3)]
     assert (result.status, await lab.status()) == ("done", "done")
+
+
+async def test_a_worker_that_thaws_while_the_next_one_is_at_its_turn_starts_nothing(lab):
+    """Item 98: it is refused by its position, before the turn is over and whatever is recorded of the call."""
+    frozen, thawed, inside, go = (asyncio.Event() for _ in range(4))
+    first = worker(lab, "first")
+
+    async def before(what):
+        if what == "claim started" and "claim done" in first.writes:
+            frozen.set()
+            await thawed.wait()
+
+    async def work(cents):
+        if cents == 2:
+            inside.set()
+            await go.wait()
+
+    first.before = before
+    lab.inside["charge"] = work
+    lab.play([ask("charge", cents=n) for n in (1, 2, 3, 4)], "done")
+    working = asyncio.create_task(lab.run(checkpoints=first, concurrency=1))
+    await frozen.wait()
+    second = worker(lab, "second", first="alive")
+    taking = asyncio.create_task(lab.recover(checkpoints=second, concurrency=1))
+    await inside.wait()
+    thawed.set()
+    [late] = await ended(working)
+    assert isinstance(late, CheckpointConflict)
+    assert lab.ran == [("charge", 1), ("charge", 2)]
+    go.set()
+    await ended(taking)
+    assert lab.ran == [("charge", n) for n in (1, 2, 3, 4)]
+
+
+async def test_a_reply_that_came_after_the_run_was_taken_over_begins_nothing(lab):
+    """Item 98: not even a call that may run twice, and that has no record of its start."""
+    asked, thawed = asyncio.Event(), asyncio.Event()
+
+    async def reply(request):
+        asked.set()
+        await thawed.wait()
+        return [ask("charge", cents=1), ask("note", text="a")]
+
+    lab.play(reply)
+    working = asyncio.create_task(lab.run(checkpoints=worker(lab, "first")))
+    await asked.wait()
+    lab.play("done")
+    result = await lab.recover(checkpoints=worker(lab, "second", first="alive"))
+    thawed.set()
+    [late] = await ended(working)
+    assert isinstance(late, CheckpointConflict)
+    assert (lab.ran, result.status, await lab.status()) == ([], "done", "done")
 
 
 async def frozen_inside(lab):
@@ -154,74 +203,6 @@ async def test_a_call_that_a_living_worker_began_is_waited_for(lab):
     assert isinstance(late, CheckpointConflict)
     assert lab.ran == [("charge", 1)]
     assert said(result)[2] == ("tool", "charged 1")
-
-
-def dice(seed, spread):
-    """A wait of a random number of turns of the event loop before each write."""
-    chance = random.Random(seed)  # noqa: S311 - a schedule, no secret
-
-    async def before(what):
-        for _ in range(chance.randrange(spread)):
-            await asyncio.sleep(0)
-
-    return before
-
-
-async def race(lab, seed):
-    """One worker and two that recover its run, all at once; then whoever is left ends it."""
-    chance = random.Random(seed)  # noqa: S311 - a schedule, no secret
-
-    async def work(cents):
-        for _ in range(chance.randrange(4)):
-            await asyncio.sleep(0)
-
-    lab.inside["charge"] = work
-    lab.play(
-        [ask("charge", "a", cents=1), ask("charge", "b", cents=1)], [ask("charge", cents=2)], "done"
-    )
-    workers = [worker(lab, name, a="alive", b="alive", c="alive") for name in "abc"]
-    for number, each in enumerate(workers):
-        each.before = dice(f"{seed}/{number}", 6)
-    begun = asyncio.Event()
-    workers[0].after = lambda what: begun.set()
-    tasks = [asyncio.create_task(lab.run(checkpoints=workers[0]))]
-    await begun.wait()
-    for each in workers[1:]:
-        for _ in range(chance.randrange(30)):
-            await asyncio.sleep(0)
-        tasks.append(asyncio.create_task(lab.recover(checkpoints=each)))
-    if chance.random() < 0.3:
-        tasks[0].cancel()
-    await asyncio.wait(tasks)
-    ends = [task.exception() for task in tasks if not task.cancelled()]
-    assert all(end is None or isinstance(end, REFUSALS) for end in ends), ends
-    if await lab.status() == "running":
-        try:
-            await lab.recover()
-        except RecoveryNeedsDecision as needed:
-            assert tasks[0].cancelled()
-            await lab.recover(
-                decisions={call.question_id: Happened("looked up") for call in needed.calls}
-            )
-    assert await lab.status() == "done"
-    assert max(Counter(lab.keys).values()) == 1
-    return Counter(type(end).__name__ for end in ends)
-
-
-async def test_no_interleaving_of_workers_runs_a_body_twice():
-    """Item 99"""
-    ends = Counter()
-    for seed in range(500):
-        ends += await race(Lab(MemoryCheckpointStore()), seed)
-    assert min(ends[name] for name in ("NoneType", "CheckpointConflict")) > 100
-    assert ends["RecoveryNeedsDecision"] > 10
-
-
-async def test_no_interleaving_of_workers_on_a_file_runs_a_body_twice(sqlite_store):
-    """Item 99"""
-    for seed in range(20):
-        await race(Lab(sqlite_store), seed)
-        await sqlite_store.delete(RUN)
 
 
 async def test_a_run_that_was_deleted_under_its_worker_ends_with_a_conflict(lab):

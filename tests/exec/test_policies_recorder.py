@@ -19,8 +19,14 @@ from agent_adapter import (
     tool,
 )
 from agent_adapter.exec import register_control_flow
-from agent_adapter.exec._slot import Recorder, Slot
-from agent_adapter.exec.integration import digest, encode, make_journal, visit_scope
+from agent_adapter.exec.integration import (
+    Recorder,
+    Slot,
+    digest,
+    encode,
+    make_journal,
+    visit_scope,
+)
 from agent_adapter.policies import Deny, Guard, MemoryCache
 
 

@@ -98,16 +98,15 @@ class Shop:
     async def run(self, model: Any, tools: Sequence[Tool], **given: Any) -> ToolLoopResult:
         """The run's first life."""
         kept: dict[str, Any] = {"checkpoints": self.store, "executor": self.executor, **given}
-        return await run_tool_loop(model, tools, "go", run_id=RUN, **kept)
+        messages = kept.pop("messages", "go")
+        return await run_tool_loop(model, tools, messages, run_id=RUN, **kept)
 
     async def recover(self, model: Any, tools: Sequence[Tool], **given: Any) -> ToolLoopResult:
         """Its next one."""
         kept: dict[str, Any] = {"checkpoints": self.store, "executor": self.executor, **given}
         return await recover_tool_loop(model, tools, RUN, **kept)
 
-    async def decide(
-        self, decision: ApprovalDecision, *requests: ApprovalRequest
-    ) -> None:
+    async def decide(self, decision: ApprovalDecision, *requests: ApprovalRequest) -> None:
         """Decide these requests; all that wait when none is given."""
         for request in requests or await self.approvals.list_pending():
             await self.approvals.decide(request.id, decision)
@@ -279,7 +278,7 @@ async def _work(shop: Shop, case: str, act: str) -> Any:
     if act == "consume":
         return await _consume_all(shop)
     model, tools = CASES[case](shop)
-    doing = shop.run if act == "run" else shop.recover
+    doing = shop.run if act in ("run", "start") else shop.recover
     try:
         result = await doing(model, tools, concurrency=1)
     except RecoveryNeedsDecision as error:
@@ -310,7 +309,7 @@ async def _consume_all(shop: Shop) -> Any:
 def main(path: str, case: str, act: str, place: str, sent: str) -> None:
     shop = Shop(path)
     shop.place, shop.sent = place, signal.Signals(int(sent))
-    if act in ("race", "consume"):
+    if act in ("race", "start", "consume"):
         say({"status": "ready"})
         sys.stdin.readline()
     say(asyncio.run(_work(shop, case, act)))

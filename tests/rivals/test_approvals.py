@@ -5,7 +5,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,15 @@ from tests.rivals.shop import CONSUMED, NO, RUN, YES, Shop, ask, begin, go, kill
 
 from agent_adapter import (
     ApprovalDecision,
+    ApprovalRequest,
     CheckpointConflict,
     CheckpointStoreCorrupt,
     Executor,
+    MemoryApprovalStore,
     RecoveryNeedsDecision,
     Registry,
     RunContext,
+    SQLiteApprovalStore,
     StoreApprovals,
     ToolUsageError,
     tool,
@@ -29,12 +32,52 @@ from agent_adapter.exec import Happened, agent_tool
 ONE = ([ask("pay", 5)], "done")
 
 
+class AwayStore(MemoryApprovalStore):
+    """Passes everything on, but a decision is used up and nobody hears of it."""
+
+    def __init__(self, store: SQLiteApprovalStore) -> None:
+        super().__init__()
+        self._store = store
+        self.park, self.get, self.decide = store.park, store.get, store.decide  # type: ignore[method-assign]
+
+    async def consume(self, request_id: str, consumer: str) -> ApprovalDecision:
+        await self._store.consume(request_id, consumer)
+        raise OSError("away")
+
+
+class Away(StoreApprovals):
+    """A port whose store is away, for a request or for the use of its decision."""
+
+    def __init__(self, store: SQLiteApprovalStore, fails_at: str) -> None:
+        super().__init__(AwayStore(store) if fails_at == "consume" else store)
+        self._fails_at = fails_at
+
+    async def request(self, request: ApprovalRequest, ctx: RunContext) -> ApprovalDecision | None:
+        if self._fails_at == "request":
+            raise OSError("away")
+        return await super().request(request, ctx)
+
+
 async def test_an_approval_survives_a_kill_between_its_use_and_the_tool(shop: Shop, path: Path):
     """W04: the run is not stuck, nobody is asked again, and the tool runs once."""
     await shop.run(play(*ONE), [shop.pay])
     await shop.decide(YES)
     killed(path, "pay", "recover", CONSUMED)
     assert (shop.effects, await shop.store.list_unfinished()) == ([], [RUN])
+    result = await shop.recover(play(*ONE), [shop.pay])
+    assert (result.status, shop.effects) == ("done", ["pay 5"])
+
+
+@pytest.mark.xfail(strict=True, reason="the failure of the port is recorded as a denial")
+@pytest.mark.parametrize("fails_at", ["request", "consume"])
+async def test_an_approval_survives_a_failure_of_the_approval_store(shop: Shop, fails_at: str):
+    """W04: somebody said yes, the store is away for a moment: nothing is recorded in its place, and later it counts."""
+    await shop.run(play(*ONE), [shop.pay])
+    await shop.decide(YES)
+    away = Executor(approvals=Away(shop.approvals, fails_at))
+    with pytest.raises(OSError, match="away"):
+        await shop.recover(play(*ONE), [shop.pay], executor=away)
+    assert (await shop.status(), shop.effects) == ("running", [])
     result = await shop.recover(play(*ONE), [shop.pay])
     assert (result.status, shop.effects) == ("done", ["pay 5"])
 
@@ -150,6 +193,21 @@ async def test_an_agent_that_swallows_the_pause_of_an_inner_call_pauses_all_the_
     assert result.messages[2].text == "pay 5 ok"
 
 
+@pytest.mark.xfail(strict=True, reason="ApprovalPending is an Exception, also in a durable run")
+async def test_code_behind_a_swallowed_pause_does_not_run(shop: Shop):
+    """W18: the pause is none of the errors that a body may catch, so what comes after it has no effect."""
+
+    async def greedy(task: str, ctx: RunContext) -> str:
+        with suppress(Exception):
+            await shop.executor.run(shop.pay, {"n": 5}, ctx)
+        await shop.effect("paid anyway")
+        return "paid"
+
+    tools = [agent_tool(greedy, name="helper", description="")]
+    paused = await shop.run(play([ask("helper", "t")], "done"), tools)
+    assert (paused.status, shop.effects) == ("paused", [])
+
+
 async def test_a_denied_call_never_runs_and_who_denied_it_is_kept(shop: Shop):
     """W23: the model is told that it was denied, by whom and why; so is whoever looks it up later."""
     paused = await shop.run(play(*ONE), [shop.pay])
@@ -162,7 +220,7 @@ async def test_a_denied_call_never_runs_and_who_denied_it_is_kept(shop: Shop):
     stored = await shop.approvals.get(paused.pending[0].id)
     assert stored is not None
     assert stored.decision is not None
-    assert (stored.decision.decided_by, stored.decision.reason) == ("bo", "too dear")
+    assert (stored.decision.decided_by, stored.decision.reason) == ("bob", "too dear")
 
 
 @pytest.mark.parametrize("value", [{}, {"approved": True}, None, "", "yes", 1, 0, []])

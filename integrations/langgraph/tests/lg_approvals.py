@@ -29,6 +29,7 @@ class Office:
         turns: what the model asks for, turn by turn.
         bodies: by tool: what its body does after its effect; may be changed between invocations.
         confirm: the policies, or the names of tools that need approval.
+        inside: makes the middleware that goes inside.
         settings: of `DurableTools`.
     """
 
@@ -58,10 +59,11 @@ class Office:
         """Every effect so far."""
         return self.oracle.lines
 
-    def app(self) -> Any:
+    def app(self, *, within: bool = False) -> Any:
+        """The agent; `within` another graph it has no checkpointer of its own."""
         durable = DurableTools(self._file, policies=self.policies, **self._settings)
         tools = [self.oracle.tool(name, then) for name, then in self.bodies.items()]
-        saver = self._driver.saver
+        saver = None if within else self._driver.saver
         return durable_app(self._way, durable, self.chat, tools, saver, *self._inside())
 
     async def go(self, given: Any = GO, config: Any = THREAD) -> Any:

@@ -113,7 +113,7 @@ async def test_tools_are_bound_in_langchains_words(choice: str, bound: dict[str,
     assert provider.bound == [bound]
 
 
-@pytest.mark.parametrize("choice", ["lok", "any", ""])
+@pytest.mark.parametrize("choice", ["no such tool", "any", ""])
 async def test_a_choice_of_no_tool_asks_nobody(choice: str) -> None:
     provider = Provider("hi")
     with pytest.raises(ToolUsageError, match="tool_choice"):

@@ -37,6 +37,7 @@ def claim_call(
     key: str | None = None,
     journal: Journal | None = None,
     resumed: Resumed | None = None,
+    named: bool = True,
 ) -> Claimed | ToolResult:
     """The claimed call, or the failure of one that cannot even start. Awaits nothing: the order of calls is kept.
 
@@ -49,6 +50,7 @@ def claim_call(
         key: names the call in its journal, in place of its occurrence.
         journal: where it is claimed, in place of the present visit's.
         resumed: the decision that was made before.
+        named: whether the call's id is the caller's own.
 
     Raises:
         ConfigError: a person has to be asked, and there is neither a way to ask nor a visit that could wait.
@@ -76,6 +78,7 @@ def claim_call(
     place = None
     if journal is not None and slot is not None:
         slot.container = tool.kind == "agent"
+        slot.call_id = call.id if named else ""
         place = Place(journal, slot, visit.answer if visit else None)
     return Claimed(
         call=call,

@@ -172,7 +172,13 @@ class Doubts:
             step = next_step(facts, rules)
             if step is not Step.PROBE:
                 return step, question
-            said = await ask_probe(policy, entry, question.idempotency_key)
+            said = await ask_probe(
+                policy,
+                entry,
+                question.idempotency_key,
+                owner=owner,
+                known=self._ledger.probes,
+            )
 
 
 def check_value(question: Question, decision: Happened, policy: ToolPolicy) -> None:

@@ -147,7 +147,13 @@ class Entering:
     async def _hold(self, step: Step, seen: _Seen) -> None:
         """Do what has to come before the next look; or raise, where no look will help."""
         if step is Step.PROBE:
-            self.probed = await ask_probe(self.policy, seen.entry, seen.question.idempotency_key)
+            self.probed = await ask_probe(
+                self.policy,
+                seen.entry,
+                seen.question.idempotency_key,
+                owner=seen.owner,
+                known=self.ledger.probes,
+            )
             self.probed_about = (seen.entry.nonce, seen.owner)
         elif step is Step.WAIT:
             await asyncio.sleep(self.pause_s)
@@ -281,7 +287,25 @@ def word_of(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | N
             return "unknown"
 
 
-async def ask_probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
+async def ask_probe(
+    policy: ToolPolicy,
+    entry: Entry,
+    key: str,
+    *,
+    owner: Owner,
+    known: dict[tuple[str, str], Any] | None = None,
+) -> Any:
+    """What the tool's `reconcile` says of this attempt; what it said before, when that is `known`."""
+    # It says nothing of another attempt, nor once the owner's state has changed.
+    about = entry.nonce, owner
+    if known is None:
+        return await _probe(policy, entry, key)
+    if about not in known:
+        known[about] = await _probe(policy, entry, key)
+    return known[about]
+
+
+async def _probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
     """What the tool's `reconcile` says of this attempt.
 
     Its failure says nothing, nor does a value that cannot be stored; it is not asked about arguments that cannot be

@@ -142,7 +142,12 @@ class Executor(SyncTwins):
         call = ToolCall(call_id or uuid.uuid4().hex, name, {} if args is None else args)
         found = tool if isinstance(tool, Tool) else self.registry.get(name)
         claimed = claim_call(
-            call, found, ctx or RunContext(), self._policies, timeout_s=self._time(found, timeout)
+            call,
+            found,
+            ctx or RunContext(),
+            self._policies,
+            timeout_s=self._time(found, timeout),
+            named=call_id is not None,
         )
         result = await self._finish(claimed)
         if result.ok:
@@ -316,4 +321,7 @@ class Executor(SyncTwins):
         """The timeout nearest to the call counts."""
         if timeout is not None:
             return timeout
-        return self._timeout if tool is None or tool.timeout is None else tool.timeout
+        if tool is None or tool.timeout is not None:
+            return None if tool is None else tool.timeout
+        # An agent takes as long as its calls do, and those have their own.
+        return None if tool.kind == "agent" else self._timeout

@@ -49,6 +49,7 @@ class Ledger:
         on_busy: what happens after that wait when the other worker is known to be alive: `conflict` raises
             `CheckpointConflict`, `ask` lets a person decide over its head.
         log: where the records are, when it is not in runs of their own.
+        probes: what probes said already, by the attempt's nonce and its owner's state; filled, and asked first.
     """
 
     def __init__(
@@ -60,10 +61,12 @@ class Ledger:
         on_busy: OnBusy = "conflict",
         clock: Callable[[], float] = time.monotonic,
         log: Log | None = None,
+        probes: dict[tuple[str, str], Any] | None = None,
     ) -> None:
         self.log: Log = log or CallLog(store, lambda: key_ring(store, checkpoint_key))
         # Where a question has an answer without a name around it, asking has to be stored. In a loop it has none.
         self.keeps_questions = log is None
+        self.probes = probes
         self._liveness: Liveness | None = store if isinstance(store, Liveness) else None
         self._claim_wait_s = claim_wait_s
         self._on_busy = on_busy

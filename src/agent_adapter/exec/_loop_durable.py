@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._entering import Answers, Replay
@@ -32,6 +32,7 @@ class Durable:
         known: the records of the present turn, as they were read when the run was recovered.
         used: what the run had used when the present turn began; its calls count again when it is met again.
         claim_wait_s: how long another worker that may be alive is waited for; 0 once it has been.
+        probes: what the tools' own probes said in this recovery.
     """
 
     kept: LoopStore
@@ -39,6 +40,7 @@ class Durable:
     known: Records = field(default_factory=dict)
     used: Mapping[str, float] = field(default_factory=dict)
     claim_wait_s: float = CLAIM_WAIT_S
+    probes: dict[tuple[str, str], Any] = field(default_factory=dict)
     _saving: "asyncio.Task[None] | None" = None
 
     def begin_turn(self, state: LoopState, used: Mapping[str, float], view: View | None) -> None:
@@ -77,7 +79,9 @@ class Durable:
             known=self.known,
             saving=self._saving,
         )
-        ledger = Ledger(kept.store, claim_wait_s=self.claim_wait_s, on_busy="ask", log=log)
+        ledger = Ledger(
+            kept.store, claim_wait_s=self.claim_wait_s, on_busy="ask", log=log, probes=self.probes
+        )
         seed = f"{kept.lineage}/{turn}"
 
         def enter(call: CallId, policy: ToolPolicy) -> Awaitable[Replay | Attempt]:

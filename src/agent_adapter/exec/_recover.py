@@ -134,6 +134,7 @@ class _Recovery:
         self._loop = loop
         self._kept = kept
         self._decisions = decisions
+        self._probes: dict[tuple[str, str], Any] = {}
         self.doubts = self._doubts()
 
     def _doubts(self) -> Doubts:
@@ -141,7 +142,7 @@ class _Recovery:
         log = LoopLog(kept.store, kept.ring, kept.run_id, kept.position)
         self._log = log
         return Doubts(
-            Ledger(kept.store, log=log),
+            Ledger(kept.store, log=log, probes=self._probes),
             self._loop.asking.registry,
             self._loop.executor,
             name=kept.name,
@@ -167,6 +168,7 @@ class _Recovery:
             known={key: record for key, (record, _) in entries.items()},
             used=stored.used,
             claim_wait_s=0.0,
+            probes=self._probes,
         )
         return await self._loop.run(state, durable, stored.view)
 

@@ -24,6 +24,7 @@ class Slot:
         policy: how the tool may be run, for an observer that has to decide about a call in doubt.
         result: the recorded result that this call replays, None when it has to run.
         kept: the plain form in which the result is kept, once it is; a marker when it cannot be.
+        call_id: the caller's own name for the call, where it gave one.
         idempotency_key: what `idempotency_key()` says inside the body; an observer may set it.
         given: the arguments that the body is really given, encoded, where a guard or a person changed them.
         decision: what a person decided about the call, once somebody did.
@@ -42,6 +43,7 @@ class Slot:
     policy: ToolPolicy = field(default_factory=ToolPolicy)
     result: ToolResult | None = None
     kept: Any = None
+    call_id: str = ""
     idempotency_key: str | None = None
     given: Any = None
     decision: ApprovalDecision | None = None

@@ -26,7 +26,7 @@ from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
 from agent_adapter.exec._gather import gather_unwrapped
 from agent_adapter.exec._journal import Journal, make_journal
-from agent_adapter.exec._journal_data import RAN_UNKEYED, JournalData, from_entry, unsealable_calls
+from agent_adapter.exec._journal_data import RAN_UNKEYED, JournalData, unsealable_calls
 from agent_adapter.exec._ledger import Ledger, Truth
 from agent_adapter.exec._questions import (
     Answer,
@@ -68,7 +68,6 @@ __all__ = [
     "decode",
     "digest",
     "encode",
-    "from_entry",
     "gather_unwrapped",
     "make_answer",
     "make_journal",

@@ -60,18 +60,18 @@ def run_race(job: Mapping[str, Any]) -> dict[str, Any]:
 def run_freezes(job: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What happened in each of these: they wait for frozen workers, and so run side by side.
 
-    `scenario`: see `SCENARIOS`. `folder`: where runs are kept. `freezes`: each a point at which a worker freezes, and what
-    the person says about the call that it is at.
+    `scenario`: see `SCENARIOS`. `folder`: where runs are kept. `freezes`: each a point at which a worker freezes, what the
+    person says about the call that it is at, and the point at which whoever takes over is killed, if it is.
     """
     folder = Path(job["folder"])
     run_unharmed(job["scenario"], folder / "unharmed")
     pids = []
-    for n, (point, mood) in enumerate(job["freezes"]):
+    for n, (point, mood, *killed_at) in enumerate(job["freezes"]):
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                report = _freeze(job["scenario"], point, mood, folder, str(n))
+                report = _freeze(job["scenario"], point, mood, folder / str(n), *killed_at)
                 (folder / f"report-{n}").write_text(json.dumps(report))
                 code = 0
             finally:
@@ -82,13 +82,14 @@ def run_freezes(job: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [json.loads((folder / f"report-{n}").read_text()) for n in range(len(pids))]
 
 
-def _freeze(scenario: str, point: str, mood: Any, folder: Path, name: str) -> dict[str, Any]:
-    run = folder / name
+def _freeze(
+    scenario: str, point: str, mood: Any, run: Path, killed_at: str | int = 0
+) -> dict[str, Any]:
     run.mkdir()
     record = Record(run)
     frozen = start_child(run, scenario, LoopWorker.once, point, sent=signal.SIGSTOP)
     stopped = os.WIFSTOPPED(os.waitpid(frozen, os.WUNTRACED)[1])
-    took_over = in_child(run, scenario, LoopWorker.converse, mood=mood)
+    took_over = in_child(run, scenario, LoopWorker.converse, killed_at, mood=mood)
     meanwhile = record.read("effects")
     os.kill(frozen, signal.SIGCONT)
     code = ended(frozen)
@@ -96,7 +97,7 @@ def _freeze(scenario: str, point: str, mood: Any, folder: Path, name: str) -> di
     # Somebody looks once more: what the run says is what it said before the frozen worker woke.
     looked = in_child(run, scenario, LoopWorker.converse)
     histories = [line["messages"] for line in record.read("histories")]
-    unharmed = Record(folder / "unharmed").read("histories")[-1]["messages"]
+    unharmed = Record(run.parent / "unharmed").read("histories")[-1]["messages"]
     wishes = Counter(line["key"] for line in record.read("effects"))
     return {
         "point": point,

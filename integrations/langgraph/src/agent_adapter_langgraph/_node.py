@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from langgraph.config import get_config
@@ -57,6 +58,7 @@ def durable_node(function: F, core: Core) -> F:
                         raise
                     raise raised from None
                 await recorder.close(SWALLOWED)
+                recorder.check_asked()
                 return result
 
         return anode  # type: ignore[return-value]  # same signature, by functools.wraps
@@ -76,6 +78,7 @@ def durable_node(function: F, core: Core) -> F:
                     raise
                 raise raised from None
             in_sync(recorder.close(SWALLOWED))
+            recorder.check_asked()
             return result
 
     return node  # type: ignore[return-value]  # same signature, by functools.wraps
@@ -93,8 +96,7 @@ class NodeRecorder(LedgerRecorder):
             self._into,
             run_id=visit.run_name or visit.thread,
             life=f"{visit.thread}/{visit.namespace}",
-            # The journal's key already counts equal calls, in the order of the node's code.
-            identify=lambda slot: visit_call(visit, slot.tool, slot.key, slot.arguments),
+            identify=self._identify,
         )
         self._core = core
         self._visit = visit
@@ -110,6 +112,11 @@ class NodeRecorder(LedgerRecorder):
                 yield
         finally:
             journal.close()
+
+    def _identify(self, slot: Slot) -> CallId:
+        # The journal's key already counts equal calls, in the order of the node's code.
+        call = visit_call(self._visit, slot.tool, slot.key, slot.arguments)
+        return replace(call, call_id=slot.call_id or call.call_id)
 
     async def look(self, slot: Slot) -> ToolResult | None:
         """The recorded result; None when the call is not over, and then this worker has the right to run it."""
@@ -172,6 +179,11 @@ class NodeRecorder(LedgerRecorder):
         if isinstance(error, Parked) and len(self._asked) > 1:
             return Parked(self._asked, self._note)
         return error
+
+    def check_asked(self) -> None:
+        """Nothing, when nothing was asked: the node may have caught the pause, and is not done all the same."""
+        if self._asked:
+            raise Parked(self._asked, self._note)
 
     async def _ask(self, attempt: Attempt, request: ApprovalRequest) -> None:
         raise Asked(await attempt.ask_approval(request.arguments))

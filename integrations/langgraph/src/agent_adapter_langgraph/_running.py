@@ -120,7 +120,7 @@ class Running:
         self, arguments: dict[str, Any], tool: BaseTool, *, fits: Fits
     ) -> Recorded | Changed | None:
         try:
-            with leaving("" if fits(arguments) else NO_LONGER_FITS):
+            with leaving(self._call.answers.note if fits(arguments) else NO_LONGER_FITS):
                 return await self._begin(arguments, tool, fits=fits)
         except GraphBubbleUp as refused:
             self.refused = refused

@@ -27,6 +27,8 @@ from agent_adapter_langgraph._visit import Visit, messages_of
 # The node in which `create_agent` runs tools: a call's place is named after it, wherever it is asked about.
 TOOLS = "tools"
 
+LEFT_OPEN = "the answer leaves calls of this turn open; nothing was decided"
+
 Calls = list[tuple[CallId, Any]]
 
 
@@ -119,6 +121,6 @@ class _TurnGate:
                     decided.append((entered, question, decision))
             if len(decided) < len(questions):
                 # An answer that leaves one of them open decides none.
-                raise Parked(questions, answers.note)
+                raise Parked(questions, answers.note or (LEFT_OPEN if decided else ""))
             for attempt, question, decision in decided:
                 await attempt.keep_decision(question, decision)
