@@ -20,14 +20,14 @@ ENDINGS = {"done", "CheckpointConflict", "RecoveryNeedsDecision"}
 # worker come late, and whether it left a call to ask about.
 TAKEN = "after save running"
 FREEZES = [
-    ("body before effect a", "happened", 0, ["a"], True),
-    ("body after effect a", "honest", 0, [], True),
-    ("after claim pay started", "happened", 0, ["c"], True),
-    ("body after effect d", "honest", 0, [], True),
-    ("after claim charge done", "honest", 0, [], False),
-    ("before claim pay started", "honest", 0, [], False),
-    ("model before outer 1", "honest", 0, [], False),
-    ("before save done", "honest", 0, [], False),
+    ("body before effect a", "happened", None, ["a"], True),
+    ("body after effect a", "honest", None, [], True),
+    ("after claim pay started", "happened", None, ["c"], True),
+    ("body after effect d", "honest", None, [], True),
+    ("after claim charge done", "honest", None, [], False),
+    ("before claim pay started", "honest", None, [], False),
+    ("model before outer 1", "honest", None, [], False),
+    ("before save done", "honest", None, [], False),
     # The run was taken over, and not moved on: nothing but the position says so.
     ("body before effect a", "happened", TAKEN, ["a"], True),
     ("body after effect a", "honest", TAKEN, [], True),
@@ -84,7 +84,8 @@ def test_four_workers_that_nobody_told_about_a_call_in_doubt_all_ask() -> None:
 @pytest.mark.timeout(120)
 def test_a_frozen_worker_starts_nothing_once_its_run_was_taken_over() -> None:
     """Items 98 and 111: it wakes in a call, or between calls; the record is what the other worker made it."""
-    found = lab(kind="freeze", scenario="in_turn", freezes=[freeze[:3] for freeze in FREEZES])
+    freezes = [[point, mood, *([at] if at else [])] for point, mood, at, *_ in FREEZES]
+    found = lab(kind="freeze", scenario="in_turn", freezes=freezes)
     for report, (_, _, killed_at, late, asked) in zip(found, FREEZES, strict=True):
         assert report["stopped"], report
         assert report["codes"] == [-9 if killed_at else 0, 0, 0], report
@@ -106,3 +107,12 @@ def test_run_again_over_a_worker_that_lives_is_the_one_way_to_a_second_effect() 
     assert report["ended"] == ["CheckpointConflict"]
     assert (report["late"], len(report["twice"])) == (["a"], 1)
     assert report["histories"] == [True, True]
+
+
+def test_whoever_takes_over_waits_for_a_call_that_a_live_worker_has_begun() -> None:
+    """Item 97: the first ends its call and no more, the second answers that from the record and completes."""
+    race = {"scenario": "in_turn", "killed_at": "before claim pay started"}
+    report = lab(kind="relay", in_body="body before effect c", **race)
+    assert report["frozen"] == [True] * 4
+    assert (report["codes"], report["ended"]) == ([0, 0], ["CheckpointConflict", "done"])
+    assert report["effects"] == {"a": 1, "b": 2, "c": 1, "d": 1}

@@ -61,6 +61,8 @@ class World:
         self.chance = random.Random(seed)  # noqa: S311 - the same interleavings every time
         self.effects: Counter[tuple[str, str]] = Counter()
         self.dead: set[str] = set()
+        # Whatever was ever said about calls in doubt, by question.
+        self.said: dict[str, Happened | Rerun] = {}
         # How many of the workers die; where none does, all of them go on at the same time.
         self.harm = self.chance.choice((0.0, 0.5, 0.9))
         # In some runs nobody can tell that a worker died.
@@ -170,7 +172,6 @@ class Worker:
 
     async def recover(self, *, everyone_is_gone: bool = False) -> str:
         """How `recover_tool_loop` ended, once everything was said that can be known of dead workers."""
-        decisions: dict[str, Any] = {}
         ended = ""
         for _ in range(4):
             found: list[DoubtfulCall] = []
@@ -180,7 +181,8 @@ class Worker:
                     self._tools(),
                     RUN,
                     checkpoints=self._view,
-                    decisions=decisions,  # noqa: B023 - awaited before the next round
+                    # It is about one attempt, and fits no other.
+                    decisions=dict(self._world.said),
                     executor=Executor(),
                 ),
                 found,
@@ -188,7 +190,7 @@ class Worker:
             known = [call for call in found if call.owner_known_dead or everyone_is_gone]
             if not known:
                 break
-            decisions = {call.question_id: self._truth(call) for call in known}
+            self._world.said |= {call.question_id: self._truth(call) for call in known}
         return ended
 
     async def _ended(

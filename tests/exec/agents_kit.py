@@ -53,7 +53,8 @@ class Worker:
         self.writes = 0
         self.dies_at: int | None = None
         self.after = False
-        self._store, self._name, self._states = store, name, states
+        self._store: Any = store
+        self._name, self._states = name, states
 
     def die(self) -> None:
         """End here."""
@@ -61,7 +62,7 @@ class Worker:
         self._states[self._name] = "dead"
         raise Killed
 
-    def _alive(self) -> DurableStore:
+    def _alive(self) -> Any:
         if self.dead:
             raise Killed
         return self._store

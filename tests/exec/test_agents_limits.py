@@ -16,6 +16,7 @@ from agent_adapter import (
     tool,
 )
 from agent_adapter.exec.checkpoints import DurableStore
+from agent_adapter.limits import Meter
 from agent_adapter.models import ModelReply, Usage
 
 OUTER = (ask("helper", task="t"),)
@@ -102,35 +103,63 @@ async def test_exactly_what_the_limit_allows_is_allowed(limits: RunLimits):
         assert counted(ctx)["tool_calls"] == 3
 
 
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def context(self, max_seconds: float) -> RunContext:
+        return RunContext(limits=RunLimits(max_seconds=max_seconds), meter=Meter(clock=self))
+
+    @property
+    def think(self) -> Tool:
+        """Takes six seconds."""
+
+        @tool(idempotent=True)
+        async def think() -> str:
+            self.now += 6
+            return "thought"
+
+        return think
+
+
 async def test_seconds_are_those_of_the_whole_run():
     """Item 155: the clock does not start again with an agent."""
-
-    class Clock:
-        now = 0.0
-
-        def __call__(self) -> float:
-            return self.now
-
     clock = Clock()
-    from agent_adapter.limits import Meter
-
-    @tool
-    async def think() -> str:
-        clock.now += 6
-        return "thought"
-
     helper_model = play([ask("think")], [ask("think")], "helped")
-    ctx = RunContext(limits=RunLimits(max_seconds=10), meter=Meter(clock=clock))
-    model = play([ask("think"), *OUTER], "done")
     with pytest.raises(RunLimitExceeded, match="max_seconds"):
         await run_tool_loop(
-            model,
-            [think, agent(helper_model, think)],
+            play([ask("think"), *OUTER], "done"),
+            [clock.think, agent(helper_model, clock.think)],
             "go",
             executor=Executor(concurrency=1),
-            ctx=ctx,
+            ctx=clock.context(10),
         )
     assert (clock.now, len(helper_model.requests)) == (12, 1)
+
+
+@pytest.mark.parametrize(("max_seconds", "ends"), [(13, True), (12, False)])
+async def test_seconds_of_waiting_for_a_person_do_not_count(
+    bench: Bench, max_seconds: float, ends: bool
+):
+    """Item 155: six before the pause and six after it, in an agent, and a thousand between them."""
+    clock = Clock()
+    helper_model = play([ask("think"), ask("mail", to="x")], [ask("think")], "helped")
+    model, tools = play(OUTER, "done"), [agent(helper_model, clock.think, bench.mail)]
+    paused = await bench.run(model, tools, ctx=clock.context(13))
+    clock.now += 1000
+    await bench.decide(paused.pending)
+    recovering = bench.recover(model, tools, ctx=clock.context(max_seconds))
+    if ends:
+        assert (await recovering).status == "done"
+    else:
+        with pytest.raises(RunLimitExceeded, match="max_seconds"):
+            await recovering
+    assert clock.now == 1012
 
 
 async def test_a_limit_reached_in_one_agent_cancels_the_calls_beside_it_and_awaits_them():

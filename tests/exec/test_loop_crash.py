@@ -270,3 +270,28 @@ async def test_life_after_life_the_run_gets_to_its_end_and_nothing_happens_twice
     assert said(result) == WHOLE
     assert sorted(cents for name, cents in lab.ran if name == "charge") == [1, 1, 1, 2]
     assert write > 4
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_cancelled_worker_leaves_no_save_under_way(lab, times):
+    """Item 104: what it was about to store stands when its task has ended, however often it is cancelled."""
+    reached, released = asyncio.Event(), asyncio.Event()
+
+    async def before(what):
+        if lab.asked == 1 and what == "save running" and len(lab.tape.writes) == 1:
+            reached.set()
+            await released.wait()
+
+    lab.play([ask("charge", cents=1)], "done")
+    lab.tape.before = before
+    running = asyncio.create_task(lab.run())
+    await reached.wait()
+    for _ in range(times):
+        running.cancel()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert not running.done()
+    released.set()
+    await asyncio.wait([running])
+    assert running.cancelled()
+    assert (await lab.store.position(RUN))[0] == 1

@@ -1,28 +1,22 @@
-"""What the tests of what other products get wrong share: one run on one file, and workers that are processes.
+"""What the tests of what other products get wrong share: one run on one file, its tools and its effects.
 
 Every effect is a line in a file, on the disk before its tool goes on: what that file says is what happened, whoever died.
-Run as a script, this is one worker: `shop.py <database> <case> <act> [<place> [<signal>]]`.
 """
 
 import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from agent_adapter import (
-    AgentAdapterError,
-    ApprovalConflict,
     ApprovalDecision,
     ApprovalRequest,
     Executor,
-    RecoveryNeedsDecision,
     Registry,
-    RunContext,
     SQLiteApprovalStore,
     StoreApprovals,
     Tool,
@@ -31,7 +25,7 @@ from agent_adapter import (
     run_tool_loop,
     tool,
 )
-from agent_adapter.exec import HandoffModel, LoopAgent, ToolLoopResult, agent_tool, handoff
+from agent_adapter.exec import LoopAgent, ToolLoopResult, agent_tool
 from agent_adapter.exec.checkpoints import SQLiteCheckpointStore
 from agent_adapter.models import ModelReply, Usage
 from agent_adapter.testing.models import ScriptedModel
@@ -41,7 +35,7 @@ YES = ApprovalDecision(approved=True, decided_by="ann", reason="fine")
 NO = ApprovalDecision(approved=False, decided_by="bob", reason="too dear")
 CONSUMED = "consumed"
 
-Case = tuple[Any, list[Tool]]
+Tools = Registry | Sequence[Tool]
 
 
 class Approvals(SQLiteApprovalStore):
@@ -95,13 +89,13 @@ class Shop:
             say({"status": "signal"})
             os.kill(os.getpid(), self.sent)
 
-    async def run(self, model: Any, tools: Sequence[Tool], **given: Any) -> ToolLoopResult:
+    async def run(self, model: Any, tools: Tools, **given: Any) -> ToolLoopResult:
         """The run's first life."""
         kept: dict[str, Any] = {"checkpoints": self.store, "executor": self.executor, **given}
         messages = kept.pop("messages", "go")
         return await run_tool_loop(model, tools, messages, run_id=RUN, **kept)
 
-    async def recover(self, model: Any, tools: Sequence[Tool], **given: Any) -> ToolLoopResult:
+    async def recover(self, model: Any, tools: Tools, **given: Any) -> ToolLoopResult:
         """Its next one."""
         kept: dict[str, Any] = {"checkpoints": self.store, "executor": self.executor, **given}
         return await recover_tool_loop(model, tools, RUN, **kept)
@@ -174,146 +168,7 @@ def agent(model: Any, *tools: Tool, name: str = "helper", **given: Any) -> Tool:
     return agent_tool(to, name=name, description="helps", **given)
 
 
-def _pay(shop: Shop) -> Case:
-    return play([ask("pay", 5)], "done"), [shop.pay]
-
-
-def _charge(shop: Shop) -> Case:
-    return play([ask("charge", 5)], [ask("charge", 7)], "done"), [shop.charge]
-
-
-def _charge_known(shop: Shop) -> Case:
-    return play([ask("charge", 5)], "done"), [shop.tool("charge", idempotent=True)]
-
-
-def _three(shop: Shop) -> Case:
-    calls = [ask("note", 1), ask("charge", 2), ask("charge", 3)]
-    return play(calls, "done"), [shop.note, shop.charge]
-
-
-def _swarm(shop: Shop) -> Case:
-    inner = play([ask("charge", 5)], [ask("note", 1)], "sold")
-    to = LoopAgent(model=inner, tools=Registry([shop.charge, shop.note]))
-    sales = handoff(to, name="sales", description="sells")
-    return HandoffModel(play([ask("sales", "sell")])), [sales]
-
-
-def _fan_out(shop: Shop) -> Case:
-    @tool
-    def deliver(n: int) -> str:
-        asyncio.run(shop.effect(f"deliver {n}"))
-        return f"delivered {n}"
-
-    async def work(task: str, ctx: RunContext) -> str:
-        calls = [ask("deliver", n) for n in range(4)]
-        results = await shop.executor.run_many(calls, ctx, registry=Registry([deliver]))
-        await shop.executor.run(shop.note, {"n": 1}, ctx)
-        return ", ".join(result.value for result in results)
-
-    helper = agent_tool(work, name="helper", description="")
-    return play([ask("helper", "fan out")], "done"), [helper]
-
-
-CASES: dict[str, Callable[[Shop], Case]] = {
-    "pay": _pay,
-    "charge": _charge,
-    "charge known": _charge_known,
-    "three": _three,
-    "swarm": _swarm,
-    "fan out": _fan_out,
-}
-
-
-def begin(
-    path: Path, case: str, act: str, place: str = "", sent: signal.Signals = signal.SIGKILL
-) -> "subprocess.Popen[str]":
-    """A worker that is at it."""
-    pipe = subprocess.PIPE
-    command = [sys.executable, __file__, str(path), case, act, place, str(int(sent))]
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-
-
-def heard(worker: "subprocess.Popen[str]") -> Any:
-    """What the worker says next."""
-    assert worker.stdout is not None
-    return json.loads(worker.stdout.readline())
-
-
-def go(workers: Sequence["subprocess.Popen[str]"]) -> list[Any]:
-    """What each of these says, once all were ready and were let go at once."""
-    assert [heard(worker) for worker in workers] == [{"status": "ready"}] * len(workers)
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    said = [heard(worker) for worker in workers]
-    assert [worker.wait(20) for worker in workers] == [0] * len(workers)
-    close(*workers)
-    return said
-
-
-def killed(path: Path, case: str, act: str, place: str) -> None:
-    """Let a worker do this until SIGKILL meets it at the place."""
-    worker = begin(path, case, act, place)
-    assert heard(worker) == {"status": "signal"}
-    assert worker.wait(20) == -signal.SIGKILL
-    close(worker)
-
-
-def close(*workers: "subprocess.Popen[str]") -> None:
-    """Close the pipes of these."""
-    for worker in workers:
-        assert worker.stdin is not None
-        assert worker.stdout is not None
-        worker.stdin.close()
-        worker.stdout.close()
-
-
 def say(value: object) -> None:
+    """Tell whoever started this process."""
     sys.stdout.write(f"{json.dumps(value)}\n")
     sys.stdout.flush()
-
-
-async def _work(shop: Shop, case: str, act: str) -> Any:
-    if act == "consume":
-        return await _consume_all(shop)
-    model, tools = CASES[case](shop)
-    doing = shop.run if act in ("run", "start") else shop.recover
-    try:
-        result = await doing(model, tools, concurrency=1)
-    except RecoveryNeedsDecision as error:
-        dead = [call.owner_known_dead for call in error.calls]
-        return {"status": "RecoveryNeedsDecision", "dead": dead}
-    except AgentAdapterError as error:
-        return {"status": type(error).__name__}
-    except Exception as error:  # noqa: BLE001 - what must not come out is shown to the test
-        return {"status": f"foreign: {error!r}"}
-    return {"status": result.status}
-
-
-async def _consume_all(shop: Shop) -> Any:
-    """For each decided request whether this process got the decision."""
-    ids = json.loads(shop.path.with_suffix(".ids").read_text())
-    said = {}
-    for request_id in ids:
-        try:
-            await shop.approvals.consume(request_id, f"process {os.getpid()}")
-            said[request_id] = "won"
-        except ApprovalConflict:
-            said[request_id] = "lost"
-        except Exception as error:  # noqa: BLE001 - as above
-            said[request_id] = f"foreign: {error!r}"
-    return said
-
-
-def main(path: str, case: str, act: str, place: str, sent: str) -> None:
-    shop = Shop(path)
-    shop.place, shop.sent = place, signal.Signals(int(sent))
-    if act in ("race", "start", "consume"):
-        say({"status": "ready"})
-        sys.stdin.readline()
-    say(asyncio.run(_work(shop, case, act)))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

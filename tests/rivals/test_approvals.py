@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.rivals.shop import CONSUMED, NO, RUN, YES, Shop, ask, begin, go, killed, play
+from tests.rivals.processes import Workers
+from tests.rivals.shop import CONSUMED, NO, RUN, YES, Shop, ask, play
 
 from agent_adapter import (
     ApprovalDecision,
@@ -58,11 +59,13 @@ class Away(StoreApprovals):
         return await super().request(request, ctx)
 
 
-async def test_an_approval_survives_a_kill_between_its_use_and_the_tool(shop: Shop, path: Path):
+async def test_an_approval_survives_a_kill_between_its_use_and_the_tool(
+    shop: Shop, workers: Workers
+):
     """W04: the run is not stuck, nobody is asked again, and the tool runs once."""
     await shop.run(play(*ONE), [shop.pay])
     await shop.decide(YES)
-    killed(path, "pay", "recover", CONSUMED)
+    workers.killed("pay", "recover", CONSUMED)
     assert (shop.effects, await shop.store.list_unfinished()) == ([], [RUN])
     result = await shop.recover(play(*ONE), [shop.pay])
     assert (result.status, shop.effects) == ("done", ["pay 5"])
@@ -82,11 +85,11 @@ async def test_an_approval_survives_a_failure_of_the_approval_store(shop: Shop, 
     assert (result.status, shop.effects) == ("done", ["pay 5"])
 
 
-async def test_an_approval_survives_a_kill_inside_the_tool(shop: Shop, path: Path):
+async def test_an_approval_survives_a_kill_inside_the_tool(shop: Shop, workers: Workers):
     """W04: what is asked then is what became of the call, not for another approval."""
     await shop.run(play(*ONE), [shop.pay])
     await shop.decide(YES)
-    killed(path, "pay", "recover", "pay 5")
+    workers.killed("pay", "recover", "pay 5")
     with pytest.raises(RecoveryNeedsDecision) as doubt:
         await shop.recover(play(*ONE), [shop.pay])
     (call,) = doubt.value.calls
@@ -268,7 +271,9 @@ async def test_another_agent_cannot_take_the_run(shop: Shop, tools: str, given: 
     assert (await shop.position(), shop.effects) == (before, [])
 
 
-def test_whoever_loses_the_race_for_a_decision_is_told_so_and_nothing_else(path: Path):
+def test_whoever_loses_the_race_for_a_decision_is_told_so_and_nothing_else(
+    path: Path, workers: Workers
+):
     """W19: four processes, thirty decisions: each has one winner, and no loser hears of locks."""
     count = 30
 
@@ -281,6 +286,6 @@ def test_whoever_loses_the_race_for_a_decision_is_told_so_and_nothing_else(path:
 
     ids = asyncio.run(decided())
     path.with_suffix(".ids").write_text(json.dumps(ids))
-    said = go([begin(path, "pay", "consume") for _ in range(4)])
+    said = workers.race("pay", "consume", 4)
     for request_id in ids:
         assert Counter(each[request_id] for each in said) == {"won": 1, "lost": 3}

@@ -158,10 +158,11 @@ async def test_what_was_used_before_a_pause_counts_after_it(shop: Shop):
     script = ([ask("charge", 1), ask("pay", 2)], [ask("pay", 3)], "done")
     tools = [shop.charge, shop.pay]
     await shop.run(play(*script), tools)
-    for _ in range(2):
-        await shop.decide(YES)
-        ctx = RunContext()
-        result = await shop.recover(play(*script), tools, ctx=ctx)
+    await shop.decide(YES)
+    await shop.recover(play(*script), tools, ctx=RunContext())
+    await shop.decide(YES)
+    ctx = RunContext()
+    result = await shop.recover(play(*script), tools, ctx=ctx)
     used = ctx.meter.used()
     assert (result.status, result.steps) == ("done", 3)
     assert (used["tokens"], used["model_calls"], used["tool_calls"]) == (30, 3, 3)

@@ -47,7 +47,7 @@ async def visit(executor: Executor, plan: list[Step], data: Any = None) -> Any:
 async def test_a_plan_that_goes_on_takes_the_branch_that_was_taken(shop: Shop):
     """W25: the other branch never runs, what comes after does, and what had run is not run again."""
     executor = Executor(Registry([shop.tool(name) for name in ("check", "refund", "ship")]))
-    branch = {"args": {"n": 1}, "needs": ("check",)}
+    branch: Any = {"args": {"n": 1}, "needs": ("check",)}
     plan = [
         Step("check", "check", {"n": 1}),
         Step("refund", "refund", **branch, when=lambda done: done["check"].value != "check 1 ok"),
@@ -225,11 +225,11 @@ async def test_clearing_away_old_runs_leaves_those_that_have_not_ended(shop: Sho
     script = ([ask("charge", 1), ask(name, 5)], "done" if waits else AWAY)
     tools = [shop.charge, shop.pay, shop.note]
     if waits:
-        await shop.run(play(*script), tools)
+        await shop.run(play(*script), tools, concurrency=1)
         await shop.decide(YES)
     else:
         with pytest.raises(ModelError):
-            await shop.run(play(*script), tools)
+            await shop.run(play(*script), tools, concurrency=1)
     assert await shop.store.prune(0) == 0
     result = await shop.recover(play(script[0], "done"), tools)
     assert (result.status, shop.effects) == ("done", ["charge 1", f"{name} 5"])

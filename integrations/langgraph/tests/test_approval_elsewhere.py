@@ -9,6 +9,8 @@ from lg_approvals import APPROVE, CONFIRM, Office, by_call, edit, requests
 from lg_scripted import GO, THREAD, answers, ask, interrupts
 from typing_extensions import TypedDict
 
+from agent_adapter.errors import ConfigError
+
 
 class State(TypedDict, total=False):
     out: list[str]
@@ -70,7 +72,7 @@ async def test_without_a_gate_they_run(driver, make_durable, oracle):
 async def test_outside_a_graph_a_tool_that_needs_approval_does_not_run(make_durable, oracle):
     (pay,) = make_durable(policies={"pay": CONFIRM}).wrap([oracle.tool("pay")])
 
-    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever says so
+    with pytest.raises(ConfigError, match="no checkpointer"):
         pay.invoke({"x": "1"})
 
     assert oracle.lines == []

@@ -215,7 +215,9 @@ class Ledger:
         """What the record knows of a call, found by its run, model-given id and digest."""
         truth = Truth()
         for key, (_, entry) in (await self.log.read(run)).items():
-            if LATE not in key and entry.call_id == call_id and entry.digest == digest:
+            mine = entry.call_id == call_id and entry.digest == digest
+            # What waits for approval never began.
+            if mine and LATE not in key and not entry.gated:
                 if entry.state == "done":
                     return Truth(outcome=entry.outcome)
                 truth = Truth(in_doubt=truth.in_doubt or entry.ended != "undone")

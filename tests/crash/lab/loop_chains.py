@@ -100,23 +100,22 @@ def _victim(folder: Path, scenario: str, work: Work, kill_at: int | str) -> int:
 
 
 def in_child(
-    folder: Path, scenario: str, work: Work, kill_at: int | str = 0, *, mood: Mood = "honest"
+    folder: Path, scenario: str, work: Work, *kill_at: int | str, mood: Mood = "honest"
 ) -> int:
     """The exit code of a process of its own that did the work, minus the signal's number if one ended it."""
-    return ended(start_child(folder, scenario, work, kill_at, mood=mood))
+    return ended(start_child(folder, scenario, work, *kill_at, mood=mood))
 
 
 def start_child(
     folder: Path,
     scenario: str,
     work: Work,
-    at: int | str = 0,
-    *,
+    *at: int | str,
     mood: Mood = "honest",
     sent: signal.Signals = signal.SIGKILL,
     ready: Callable[[], Any] = lambda: None,
 ) -> int:
-    """The id of a process of its own that does the work once it is ready, and gets the signal at that point; 0 spares it."""
+    """The id of a process of its own that does the work once it is ready, and gets the signal at these points."""
     points = folder / "points"
     points.unlink(missing_ok=True)
     sys.stdout.flush()
@@ -128,7 +127,7 @@ def start_child(
             os.dup2(errors, 2)
             signal.alarm(PATIENCE_S)
             faulthandler.dump_traceback_later(PATIENCE_S - 2)
-            arm(points, at, sent)
+            arm(points, *at, sent=sent)
             worker = LoopWorker(scenario, folder, mood=mood)
             ready()
             asyncio.run(work(worker))

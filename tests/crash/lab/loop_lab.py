@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from loop_chains import Chain, Mode, run_chain, run_unharmed
-from loop_races import run_freezes, run_race
+from loop_races import run_freezes, run_race, run_relay
 
 # Each worker process also waits for the disk and for others, so one more than cores is of use.
 AT_ONCE = (os.cpu_count() or 1) + 1
@@ -93,7 +93,7 @@ def _side_by_side(scenario: str, steps: Sequence[Step], folder: Path) -> list[di
 def main(job: Mapping[str, Any]) -> None:
     # What is here stays: the collector of a child has no reason to touch, and so to copy, these pages.
     gc.freeze()
-    kinds = {"kill": run_job, "race": run_race, "freeze": run_freezes}
+    kinds = {"kill": run_job, "race": run_race, "freeze": run_freezes, "relay": run_relay}
     report = kinds[job.get("kind", "kill")](job)
     sys.stdout.write(json.dumps(report) + "\n")
 

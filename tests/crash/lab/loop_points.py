@@ -11,33 +11,38 @@ from agent_adapter.exec.checkpoints import CallRecord, Checkpoint, SQLiteCheckpo
 
 _lock = threading.Lock()
 _log: Path | None = None
-_at: int | str = 0
+_at: list[int | str] = []
 _signal: signal.Signals = signal.SIGKILL
 _count = 0
 
 
-def arm(log: Path, at: int | str, sent: signal.Signals = signal.SIGKILL) -> None:
-    """List this process's points in `log`, and send it the signal at number or name `at`; 0 spares it."""
+def arm(log: Path, *at: int | str, sent: signal.Signals = signal.SIGKILL) -> None:
+    """List this process's points in `log`, and send it the signal at these numbers or names, one after the other."""
     global _log, _at, _signal, _count
-    _log, _at, _signal, _count = log, at, sent, 0
+    _log, _at, _signal, _count = log, list(at), sent, 0
 
 
 def hit(name: str) -> None:
     """Pass a point; the signal is sent under the lock, so that nothing passes another one meanwhile."""
-    global _count, _at  # noqa: PLW0603 - one process, one list
+    global _count  # noqa: PLW0603 - one process, one list
     with _lock:
         _count += 1
         if _log is not None:
             with _log.open("a") as file:
                 file.write(f"{name}\n")
-        if _at in (_count, name):
+        if _at and _at[0] in (_count, name):
             # A frozen process that wakes may come by again.
-            _at = 0
+            _at.pop(0)
             os.kill(os.getpid(), _signal)
 
 
 class PointedStore(SQLiteCheckpointStore):
-    """The store of the run, with a point before and after each write."""
+    """The store of the run, with a point before and after each write, and after whoever takes it over has read it."""
+
+    async def calls(self, run_id: str, segment: int) -> list[CallRecord]:
+        found = await super().calls(run_id, segment)
+        hit("after read")
+        return found
 
     async def save(self, run_id: str, step: int, checkpoint: Checkpoint) -> None:
         hit(f"before save {checkpoint.status}")

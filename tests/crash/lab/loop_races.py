@@ -82,14 +82,52 @@ def run_freezes(job: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [json.loads((folder / f"report-{n}").read_text()) for n in range(len(pids))]
 
 
+def run_relay(job: Mapping[str, Any]) -> dict[str, Any]:
+    """What happened to two workers: the second has looked before the first begins a call, and takes over while it runs.
+
+    `scenario`: see `SCENARIOS`. `folder`: where the run is kept. `killed_at`: where the run's worker dies, and the first
+    worker that takes it up freezes; `in_body`: where that freezes again.
+    """
+    scenario, run = job["scenario"], Path(job["folder"])
+    run.mkdir(parents=True)
+    record = Record(run)
+    in_child(run, scenario, LoopWorker.converse, job["killed_at"])
+    stop: Any = {"sent": signal.SIGSTOP}
+    first = start_child(run, scenario, LoopWorker.once, job["killed_at"], job["in_body"], **stop)
+    frozen = [_is_frozen(first)]
+    second = start_child(
+        run, scenario, LoopWorker.once, "before save running", "after read", **stop
+    )
+    frozen.append(_is_frozen(second))
+    for pid in (first, second):
+        os.kill(pid, signal.SIGCONT)
+        frozen.append(_is_frozen(pid))
+    # The second has taken over, and saw that a worker that lives has begun a call.
+    os.kill(second, signal.SIGCONT)
+    os.kill(first, signal.SIGCONT)
+    codes = [ended(first), ended(second)]
+    by_pid = {line["pid"]: line["ended"] for line in record.read("ends")}
+    return {
+        "frozen": frozen,
+        "codes": codes,
+        "ended": [by_pid[first], by_pid[second]],
+        "effects": Counter(line["order"] for line in record.read("effects")),
+    }
+
+
+def _is_frozen(pid: int) -> bool:
+    """Whether the child froze and did not end; it is waited for until it did one of them."""
+    return os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1])
+
+
 def _freeze(
-    scenario: str, point: str, mood: Any, run: Path, killed_at: str | int = 0
+    scenario: str, point: str, mood: Any, run: Path, *killed_at: str
 ) -> dict[str, Any]:
     run.mkdir()
     record = Record(run)
     frozen = start_child(run, scenario, LoopWorker.once, point, sent=signal.SIGSTOP)
-    stopped = os.WIFSTOPPED(os.waitpid(frozen, os.WUNTRACED)[1])
-    took_over = in_child(run, scenario, LoopWorker.converse, killed_at, mood=mood)
+    stopped = _is_frozen(frozen)
+    took_over = in_child(run, scenario, LoopWorker.converse, *killed_at, mood=mood)
     meanwhile = record.read("effects")
     os.kill(frozen, signal.SIGCONT)
     code = ended(frozen)

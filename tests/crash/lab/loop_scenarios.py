@@ -37,6 +37,7 @@ class Scenario:
         repeatable: orders whose tool is idempotent, and may take effect again.
         concurrency: of the loop.
         asks: whether a call that is cut off becomes a question.
+        requests: how many calls a person has to approve, one by one.
     """
 
     build: Callable[[Record], tuple[Model, list[Tool]]]
@@ -44,6 +45,7 @@ class Scenario:
     repeatable: frozenset[str] = field(default_factory=frozenset)
     concurrency: int | None = None
     asks: bool = True
+    requests: int = 0
 
 
 async def effect(record: Record, order: str) -> str:
@@ -144,7 +146,8 @@ def reconciled(record: Record) -> tuple[Model, list[Tool]]:
 def approved(record: Record) -> tuple[Model, list[Tool]]:
     script = [
         [("mail", "a"), ("charge", "b"), ("mail", "no-c"), ("mail", "a")],
-        [("mail", "d")],
+        # The first order again: what was decided about it before is about another call.
+        [("mail", "d"), ("mail", "a")],
     ]
     return model(record, script), [charge(record), charge(record, name="mail", confirm=True)]
 
@@ -176,7 +179,7 @@ SCENARIOS = {
     "in_turn": Scenario(plain, {"a": 1, "b": 2, "c": 1, "d": 1}, concurrency=1),
     "idempotent": Scenario(repeatable, {"a": 2, "b": 1, "c": 1}, repeatable=frozenset("ac")),
     "reconciled": Scenario(reconciled, {"a": 2, "b": 1, "c": 1}, asks=False),
-    "approved": Scenario(approved, {"a": 2, "b": 1, "d": 1}),
-    "agents": Scenario(agents, {"a": 1, "i": 3, "j": 1, "k": 1, "b": 1}),
+    "approved": Scenario(approved, {"a": 3, "b": 1, "d": 1}, requests=5),
+    "agents": Scenario(agents, {"a": 1, "i": 3, "j": 1, "k": 1, "b": 1}, requests=1),
     "handed": Scenario(handed, {"a": 1, "i": 2}),
 }

@@ -46,6 +46,9 @@ def judge(record: Record, name: str, mode: str, *, kills: int, unharmed: Record)
         bad += [f"{again} turns were asked for again after {kills} kills"] if again > kills else []
         bad += _history(record, unharmed, exact=mode != "refuse")
         bad += _patience(record) + _questions(record, scenario)
+        requests = {line["request"] for line in record.read("decided")}
+        if len(requests) != scenario.requests:
+            bad.append(f"{len(requests)} requests were decided, not {scenario.requests}")
     return Verdict(bad, len(doubts), duplicates, again)
 
 

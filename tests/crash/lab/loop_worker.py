@@ -45,7 +45,6 @@ class LoopWorker:
 
     async def converse(self) -> None:
         """Go on until the run has ended."""
-        decisions: Decisions = {}
         for _ in range(ROUNDS):
             stored = await self._store.latest(RUN)
             if stored is not None and stored.checkpoint.status == "done":
@@ -55,10 +54,11 @@ class LoopWorker:
                 self.record.add("histories", messages=history)
                 return
             try:
-                result = await self._go(decisions)
+                # Whatever was ever said is said again: it is about one attempt, and fits no other.
+                result = await self._go(self._said_so_far())
             except RecoveryNeedsDecision as asked:
                 self._note_doubts(asked)
-                decisions = self._decide(asked.calls)
+                self._decide(asked.calls)
                 continue
             if result.status == "paused":
                 hit("paused")
@@ -99,6 +99,7 @@ class LoopWorker:
     async def approve(self, requests: Sequence[ApprovalRequest]) -> None:
         """Decide these requests."""
         for request in requests:
+            self.record.add("decided", request=request.id)
             if request.arguments["order"].startswith(REFUSED):
                 said = ApprovalDecision(approved=False, decided_by="ann", reason="not this one")
             else:
@@ -126,9 +127,18 @@ class LoopWorker:
         return result
 
     def _decide(self, calls: Sequence[DoubtfulCall]) -> Decisions:
-        return {call.question_id: self._said(call) for call in calls}
+        """What the person says, noted before anybody hears it."""
+        decisions = {call.question_id: self._answer_to(call) for call in calls}
+        for name, said in decisions.items():
+            self.record.add("said", question=name, how=type(said).__name__, given=asdict(said))
+        return decisions
 
-    def _said(self, call: DoubtfulCall) -> Rerun | Happened | DoNotRun:
+    def _said_so_far(self) -> Decisions:
+        kinds = {"Rerun": Rerun, "Happened": Happened, "DoNotRun": DoNotRun}
+        said = self.record.read("said")
+        return {line["question"]: kinds[line["how"]](**line["given"]) for line in said}
+
+    def _answer_to(self, call: DoubtfulCall) -> Rerun | Happened | DoNotRun:
         if self._mood == "refuse":
             return DoNotRun("nobody knows")
         keys = [line["key"] for line in self.record.read("effects")]

@@ -48,12 +48,26 @@ class Answers:
 
 
 class Parked(GraphInterrupt):
-    """The pause of a task whose calls wait for a person."""
+    """The pause of a task whose calls wait for a person.
+
+    Args:
+        questions: what is asked.
+        note: why an answer that is around decided nothing.
+        others: interrupts that are not ours.
+        apart: one interrupt for each question, where the answers are read call by call.
+    """
 
     def __init__(
-        self, questions: Sequence[Question], note: str = "", others: Sequence[Interrupt] = ()
+        self,
+        questions: Sequence[Question],
+        note: str = "",
+        others: Sequence[Interrupt] = (),
+        *,
+        apart: bool = False,
     ) -> None:
-        super().__init__((*interrupts_of(questions, note), *others))
+        groups = [[question] for question in questions] if apart else [questions]
+        ours = [interrupt for group in groups for interrupt in interrupts_of(group, note)]
+        super().__init__((*ours, *others))
         self.questions = tuple(questions)
         self.note = note
 

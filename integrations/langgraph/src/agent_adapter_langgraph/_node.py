@@ -101,7 +101,8 @@ class NodeRecorder(LedgerRecorder):
         self._core = core
         self._visit = visit
         self._note = ""
-        self._asked: list[Question] = []
+        self._places: dict[Slot, int] = {}
+        self._asked: dict[int, Question] = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -120,13 +121,14 @@ class NodeRecorder(LedgerRecorder):
 
     async def look(self, slot: Slot) -> ToolResult | None:
         """The recorded result; None when the call is not over, and then this worker has the right to run it."""
+        self._places.setdefault(slot, len(self._places))
         with leaving():
             if slot.digest is None:
                 reason = "was called with arguments that have no exact stored form; nothing ran"
                 raise NotSealable("$", slot.tool, reason)
         while True:
             try:
-                return await self._asking(super().look(slot))
+                return await self._asking(slot, super().look(slot))
             except LookAgain:
                 continue
 
@@ -150,13 +152,13 @@ class NodeRecorder(LedgerRecorder):
         if isinstance(verdict, Edited) and not _accepts(slot, verdict):
             verdict, self._note = None, EDIT_DOES_NOT_FIT
         if verdict is None and not attempt.decided_again:
-            await self._asking(self._ask(attempt, request))
+            await self._asking(slot, self._ask(attempt, request))
         edits = dict(verdict.arguments) if isinstance(verdict, Edited) else None
         return ApprovalDecision(approved=True, edits=edits)
 
     async def started(self, slot: Slot) -> ToolResult | None:
         """None once it is stored that the body begins; a result when another worker was faster."""
-        return await self._asking(super().started(slot))
+        return await self._asking(slot, super().started(slot))
 
     async def settle(self, slot: Slot, result: ToolResult) -> None:
         """Record how the call ended."""
@@ -176,25 +178,27 @@ class NodeRecorder(LedgerRecorder):
         """The node ends with an error while calls are open; returns what it has to raise: all its questions together."""
         with leaving():
             await self.leave_open(error)
-        if isinstance(error, Parked) and len(self._asked) > 1:
-            return Parked(self._asked, self._note)
-        return error
+        return self._pause() if isinstance(error, Parked) and self._asked else error
 
     def check_asked(self) -> None:
         """Nothing, when nothing was asked: the node may have caught the pause, and is not done all the same."""
         if self._asked:
-            raise Parked(self._asked, self._note)
+            raise self._pause()
+
+    def _pause(self) -> Parked:
+        """The pause for everything that was asked, in the order of the calls."""
+        return Parked([self._asked[at] for at in sorted(self._asked)], self._note, apart=True)
 
     async def _ask(self, attempt: Attempt, request: ApprovalRequest) -> None:
         raise Asked(await attempt.ask_approval(request.arguments))
 
-    async def _asking(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _asking(self, slot: Slot, work: Coroutine[Any, Any, T]) -> T:
         """What the work gives; a question that it asks is kept for the node's end."""
         try:
             with leaving(self._note):
                 return await work
         except Parked as parked:
-            self._asked += parked.questions
+            (self._asked[self._places[slot]],) = parked.questions
             raise
 
 
