@@ -45,12 +45,30 @@ def run_in_thread(body: Callable[[], T]) -> asyncio.Future[T]:
             return lambda: deliver(lambda: future.set_exception(error))
         return lambda: deliver(lambda: future.set_result(value))
 
+    def running() -> Callable[[], None]:
+        try:
+            return job()
+        finally:
+            # Whatever became of the loop that waited.
+            _running.discard(id(future))
+
+    # The job holds the future, so that no other object has this id while it runs.
+    _running.add(id(future))
     try:
         worker = _idle.pop()
     except IndexError:
-        worker = _Worker()
-    worker.give(job)
+        try:
+            worker = _Worker()
+        except BaseException:
+            _running.discard(id(future))
+            raise
+    worker.give(running)
     return future
+
+
+def runs_in_thread(body: "asyncio.Future[object]") -> bool:
+    """Whether this is the future of a body whose thread has not ended."""
+    return id(body) in _running
 
 
 class _Worker:
@@ -91,5 +109,7 @@ class _Worker:
 
 # Appending, popping and removing are atomic; the last one in is the first one out, so that spare threads end.
 _idle: list[_Worker] = []
+_running: set[int] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
+    os.register_at_fork(after_in_child=_running.clear)

@@ -24,6 +24,7 @@ SCENARIOS = {
     "plain": 2,
     "in_turn": 3,
     "idempotent": 2,
+    "restless": 2,
     "reconciled": 3,
     "approved": 5,
     "agents": 4,

@@ -5,12 +5,13 @@ loses answers, and at a random operation (or in a body) ends its worker for good
 """
 
 import asyncio
+import json
 import os
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,6 @@ from agent_adapter import (
     CheckpointConflict,
     CheckpointNotFound,
     DoubtfulCall,
-    Executor,
     RecoveryNeedsDecision,
     Tool,
     ToolCall,
@@ -26,15 +26,12 @@ from agent_adapter import (
     run_tool_loop,
     tool,
 )
-from agent_adapter.exec import Happened, Rerun
+from agent_adapter.exec import Happened, Rerun, ToolLoopResult
 from agent_adapter.exec.checkpoints import (
     CallRecord,
-    Checkpoint,
-    DurableStore,
     MemoryCheckpointStore,
     OwnerState,
     SQLiteCheckpointStore,
-    StoredCheckpoint,
     idempotency_key,
 )
 from agent_adapter.testing.models import ScriptedModel
@@ -44,8 +41,8 @@ MEMORY_RUNS = 450 * max(FULL, 1)
 SQLITE_RUNS = 50 * max(FULL, 1)
 AT_ONCE = 50
 RUN = "run"
-WISHES = {"a": 1, "b": 2, "c": 1, "safe": 1}
-HISTORY = ["go", "", "done a", "done b", "done b", "", "done c", "done safe", "end"]
+WISHES = {"a": 1, "b": 2, "charge": 1, "safe": 1}
+HISTORY = ["go", "", "done a", "done b", "done b", "", "done charge", "done safe", "end"]
 
 
 class Crash(BaseException):
@@ -74,6 +71,13 @@ class World:
             await asyncio.sleep(0)
 
 
+def _passing(name: str) -> Any:
+    async def method(self: "View", *given: Any, **more: Any) -> Any:
+        return await self.operate(name, *given, **more)
+
+    return method
+
+
 class View:
     """One worker's view of the store; it is `Liveness`, `CallLookup` and `EmbeddedKey` too."""
 
@@ -99,47 +103,20 @@ class View:
             await asyncio.sleep(self._world.chance.uniform(0, 0.2))
         await self._world.yields()
 
-    async def _around(self, operation: Callable[..., Awaitable[Any]], *given: Any, **more: Any) -> Any:
+    async def operate(self, name: str, *given: Any, **more: Any) -> Any:
+        """The store's own answer, or the end of the worker before the operation or after it."""
         await self.pass_by()
-        answer = await operation(*given, **more)
-        # Here the answer may be lost, although it was done.
+        answer = await getattr(self._store, name)(*given, **more)
         await self.pass_by()
         return answer
 
-    async def save(self, run_id: str, step: int, checkpoint: Checkpoint) -> None:
-        await self._around(self._store.save, run_id, step, checkpoint)
-
-    async def latest(self, run_id: str) -> StoredCheckpoint | None:
-        return await self._around(self._store.latest, run_id)
-
-    async def record_call(self, run_id: str, segment: int, call: CallRecord) -> None:
-        raise NotImplementedError
-
-    async def calls(self, run_id: str, segment: int) -> list[CallRecord]:
-        return await self._around(self._store.calls, run_id, segment)
-
-    async def claim_call(
-        self,
-        run_id: str,
-        segment: int,
-        call: CallRecord,
-        seen: CallRecord | None,
-        *,
-        step: int | None = None,
-    ) -> CallRecord:
-        return await self._around(self._store.claim_call, run_id, segment, call, seen, step=step)
-
-    async def find_call(self, run_id: str, key: str) -> tuple[int, CallRecord | None] | None:
-        return await self._around(self._store.find_call, run_id, key)
-
-    async def position(self, run_id: str) -> tuple[int, int] | None:
-        return await self._around(self._store.position, run_id)
-
-    async def list_unfinished(self, *, name: str | None = None, limit: int = 100) -> list[str]:
-        raise NotImplementedError
-
-    async def delete(self, run_id: str) -> bool:
-        raise NotImplementedError
+    save = _passing("save")
+    latest = _passing("latest")
+    calls = _passing("calls")
+    claim_call = _passing("claim_call")
+    find_call = _passing("find_call")
+    position = _passing("position")
+    record_call = list_unfinished = delete = _passing("never used by a loop")
 
     def embedded_key(self) -> bytes:
         return self._store.embedded_key()
@@ -164,45 +141,31 @@ class Worker:
 
     async def start(self) -> str:
         """How `run_tool_loop` ended."""
-        return await self._ended(
-            lambda: run_tool_loop(
-                self._model(), self._tools(), "go", checkpoints=self._view, run_id=RUN
-            )
-        )
+        given: Any = {"checkpoints": self._view, "run_id": RUN}
+        return await self._ended(run_tool_loop(self._model(), self._tools(), "go", **given), [])
 
     async def recover(self, *, everyone_is_gone: bool = False) -> str:
         """How `recover_tool_loop` ended, once everything was said that can be known of dead workers."""
         ended = ""
         for _ in range(4):
             found: list[DoubtfulCall] = []
-            ended = await self._ended(
-                lambda: recover_tool_loop(
-                    self._model(),
-                    self._tools(),
-                    RUN,
-                    checkpoints=self._view,
-                    # It is about one attempt, and fits no other.
-                    decisions=dict(self._world.said),
-                    executor=Executor(),
-                ),
-                found,
-            )
+            # Whatever was ever said is said again: it is about one attempt, and fits no other.
+            given: Any = {"checkpoints": self._view, "decisions": dict(self._world.said)}
+            work = recover_tool_loop(self._model(), self._tools(), RUN, **given)
+            ended = await self._ended(work, found)
             known = [call for call in found if call.owner_known_dead or everyone_is_gone]
             if not known:
                 break
             self._world.said |= {call.question_id: self._truth(call) for call in known}
         return ended
 
-    async def _ended(
-        self, work: Callable[[], Awaitable[Any]], doubts: list[DoubtfulCall] | None = None
-    ) -> str:
+    async def _ended(self, work: Awaitable[ToolLoopResult], doubts: list[DoubtfulCall]) -> str:
         try:
-            return str((await work()).status)
+            return (await work).status
         except Crash:
             return "crashed"
         except RecoveryNeedsDecision as asked:
-            if doubts is not None:
-                doubts += asked.calls
+            doubts += asked.calls
             return "asked"
         except CheckpointNotFound:
             return "nothing"
@@ -230,17 +193,9 @@ class Worker:
             return reply
 
         first = [ToolCall(f"{n}", "charge", {"order": order}) for n, order in enumerate("abb")]
-        second = [
-            ToolCall("3", "charge", {"order": "c"}),
-            ToolCall("4", "safe", {"order": "safe"}),
-        ]
-        replies: list[Any] = [first, second, "end"]
-        return ScriptedModel(
-            [lambda _, reply=reply: thinks(reply) for reply in replies], by_history=True
-        )
-
-
-Store = Literal["memory", "sqlite"]
+        second = [ToolCall(order, order, {"order": order}) for order in ("charge", "safe")]
+        replies = [lambda _, reply=reply: thinks(reply) for reply in (first, second, "end")]
+        return ScriptedModel(replies, by_history=True)
 
 
 async def interleaved(store: Any, seed: str) -> list[str]:
@@ -255,21 +210,21 @@ async def interleaved(store: Any, seed: str) -> list[str]:
         finally:
             world.dead.add(name)
 
-    names = [f"r{n}" for n in range(world.chance.randint(1, 3))]
+    others = world.chance.randint(1, 3)
+    late = [world.chance.randint(0, 150) for _ in range(others)]
     tasks = [asyncio.create_task(lives("w", Worker.start, 0))]
-    tasks += [
-        asyncio.create_task(lives(name, Worker.recover, world.chance.randint(0, 150)))
-        for name in names
-    ]
-    if world.chance.random() < 0.3:
+    tasks += [asyncio.create_task(lives(f"r{n}", Worker.recover, late[n])) for n in range(others)]
+    if cancels := world.chance.random() < 0.3:
         for _ in range(world.chance.randint(1, 150)):
             await asyncio.sleep(0)
         world.chance.choice(tasks).cancel()
     await asyncio.wait(tasks)
     bad = [repr(task.exception()) for task in tasks if not task.cancelled() and task.exception()]
     endings = ["cancelled" if task.cancelled() else task.result() for task in tasks if not bad]
-    if endings.count("done") > 1:
-        bad.append(f"more than one worker completed: {endings}")
+    # Where no worker dies, none of them keeps the others from completing.
+    least = 0 if cancels or world.harm else 1
+    if not bad and not least <= endings.count("done") <= 1:
+        bad.append(f"not one worker completed: {endings}")
     last = Worker(world, "last", harmed=False)
     ended = await last.recover(everyone_is_gone=True)
     if ended == "nothing":
@@ -277,28 +232,18 @@ async def interleaved(store: Any, seed: str) -> list[str]:
     stored = await store.latest(RUN)
     if stored is None or stored.checkpoint.status != "done":
         bad.append(f"the run did not end: {endings}, and then {ended}")
-    bad += _judged(world.effects)
-    again = [] if bad else (await _history(store))
-    return [f"seed {seed}: {why}" for why in bad + again]
-
-
-def _judged(effects: Counter[tuple[str, str]]) -> list[str]:
-    bad = [
+    else:
+        history = [json.loads(chunk) for chunk in stored.checkpoint.history]
+        said = [message["content"] for chunk in history for message in chunk]
+        bad += [] if said == HISTORY else [f"history: {said}"]
+    bad += [
         f"{order} took effect {count} times"
-        for (order, _), count in effects.items()
+        for (order, _), count in world.effects.items()
         if count > 1 and order != "safe"
     ]
-    wishes = Counter(order for order, _ in effects)
-    return bad if wishes == Counter(WISHES) else [*bad, f"took effect: {dict(wishes)}"]
-
-
-async def _history(store: DurableStore) -> list[str]:
-    stored = await store.latest(RUN)
-    assert stored is not None
-    import json
-
-    said = [m["content"] for chunk in stored.checkpoint.history for m in json.loads(chunk)]
-    return [] if said == HISTORY else [f"history: {said}"]
+    wishes = Counter(order for order, _ in world.effects)
+    bad += [] if wishes == Counter(WISHES) else [f"took effect: {dict(wishes)}"]
+    return [f"seed {seed}: {why}" for why in bad]
 
 
 async def all_of(make: Callable[[int], Any], runs: int, name: str) -> list[str]:
@@ -327,24 +272,19 @@ async def test_a_body_never_runs_twice_however_workers_interleave_on_sqlite(
     assert await all_of(made, SQLITE_RUNS, "sqlite") == []
 
 
-class Careless(MemoryCheckpointStore):
-    """A store whose claims replace whatever stands."""
+class Forgetful(MemoryCheckpointStore):
+    """A store that says that a call has begun is stored, and does not store it."""
 
     async def claim_call(
-        self,
-        run_id: str,
-        segment: int,
-        call: CallRecord,
-        seen: CallRecord | None,
-        *,
-        step: int | None = None,
+        self, run_id: str, segment: int, call: CallRecord, seen: Any, **_: Any
     ) -> CallRecord:
-        del seen, step
-        await self.record_call(run_id, segment, call)
+        del seen
+        if call.state != "started":
+            await self.record_call(run_id, segment, call)
         return call
 
 
-async def test_on_a_store_that_compares_nothing_the_same_interleavings_run_bodies_twice() -> None:
+async def test_on_a_store_that_forgets_claims_the_same_interleavings_run_bodies_twice() -> None:
     """The red control."""
-    bad = await all_of(lambda _: Careless(), 100, "memory")
+    bad = await all_of(lambda _: Forgetful(), 100, "memory")
     assert any("took effect 2 times" in why for why in bad)

@@ -181,4 +181,4 @@ async def test_the_probe_of_an_inner_tool_is_asked_before_a_person(bench: Bench)
     result = await bench.recover(model, tools)
     assert (result.status, shown(helper_model)[-1]) == ("done", "the bank has it")
     assert bench.ran == [("charge", 5)]
-    assert asked[0] == ({"cents": 5}, bench.keys[0])
+    assert asked == [({"cents": 5}, bench.keys[0])]

@@ -18,6 +18,7 @@ from agent_adapter import (
 from agent_adapter.exec.checkpoints import DurableStore
 from agent_adapter.limits import Meter
 from agent_adapter.models import ModelReply, Usage
+from agent_adapter.policies import Deny
 
 OUTER = (ask("helper", task="t"),)
 
@@ -266,3 +267,21 @@ async def test_what_waits_for_a_person_counts_once(bench: Bench):
     ctx = RunContext(limits=RunLimits(max_tool_calls=3, max_model_calls=4, max_tokens=13))
     assert (await bench.recover(model, tools, ctx=ctx)).status == "done"
     assert counted(ctx) == {"tool_calls": 3, "model_calls": 4, "tokens": 16, "cost": 0}
+
+
+async def test_a_refused_call_counts_the_same_when_it_replays(bench: Bench):
+    """Item 155: a guard refused it before the pause."""
+
+    def no_charge(call: Any, ctx: RunContext) -> Deny | None:
+        return Deny("never") if call.name == "charge" else None
+
+    executor = Executor(approvals=bench.executor.approvals, guards=[no_charge])
+    model, tools = (
+        play([ask("charge", cents=1), ask("mail", to="x")], "done"),
+        [bench.charge, bench.mail],
+    )
+    first, second = RunContext(), RunContext()
+    paused = await bench.run(model, tools, executor=executor, ctx=first)
+    await bench.decide(paused.pending)
+    await bench.recover(model, tools, executor=executor, ctx=second)
+    assert first.meter.used()["tool_calls"] == second.meter.used()["tool_calls"]

@@ -91,6 +91,19 @@ async def test_an_agent_out_of_time_is_stopped_with_all_that_it_does():
     assert ended == ["hang", "hang"]
 
 
+async def test_the_executors_own_timeout_is_for_each_call_and_not_for_the_agent_around_them():
+    """Each call takes longer than a third of it."""
+
+    @tool
+    async def slow() -> str:
+        await asyncio.sleep(0.2)
+        return "ok"
+
+    helper = agent(play([ask("slow")], [ask("slow")], [ask("slow")], "helped"), slow)
+    executor = Executor(Registry([helper]), timeout=0.5)
+    assert await executor.run("helper", {"task": "t"}) == "helped"
+
+
 async def test_a_cancelled_run_ends_only_when_its_agents_calls_have_ended():
     """They are cancelled and awaited, however deep."""
     begun, ended = asyncio.Event(), []

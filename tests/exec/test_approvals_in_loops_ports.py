@@ -240,6 +240,19 @@ async def test_a_worker_that_dies_in_the_approved_body_leaves_it_in_doubt(bench:
     assert (len(set(bench.keys)), await bench.approvals.list_pending()) == (1, [])
 
 
+async def test_what_a_port_without_a_store_decided_stands_in_the_record(bench: Bench):
+    """Item 115: when the approved call runs again after a crash, nobody is asked whether it may."""
+    answers: list[Any] = [YES, NO]
+    port, executor = asking(lambda _: answers.pop(0))
+    model = play(MAIL, "done")
+    bench.dies_in = {"mail"}
+    with pytest.raises(Killed):
+        await bench.run(model, [bench.mail], executor=executor)
+    bench.dies_in = set()
+    result = await bench.recover(model, [bench.mail], executor=executor, rerun_in_doubt=True)
+    assert (said(result)[2], len(port.asked)) == (("tool", "mailed x"), 1)
+
+
 async def test_no_decision_is_no_approval(bench: Bench):
     """Item 120: there is no value that approves by default."""
     paused = await bench.run(play(MAIL), [bench.mail])

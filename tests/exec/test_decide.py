@@ -153,11 +153,7 @@ RULES = [
         lambda c: c.parked and c.goes_on,
         only(Step.REENTER),
     ),
-    Rule(
-        "a parked call stays parked whatever else was said",
-        lambda c: c.parked and not c.goes_on,
-        only(Step.ASK),
-    ),
+    Rule("else a parked call stays parked", lambda c: c.parked and not c.goes_on, only(Step.ASK)),
     Rule(
         "a call that a person answered for before it began is over",
         lambda c: c.gated and c.answered in ("happened", "do_not_run"),
@@ -258,8 +254,8 @@ def test_a_call_that_may_have_happened_never_runs_without_a_decision_or_a_proof(
             continue
         decided = facts.answered == "rerun"
         setting = facts.state == "done" and facts.forked and rules.on_fork == "rerun"
-        entered = facts.container or facts.gated or facts.answered == "answer"
-        own_question = facts.state == "pending" and entered
+        asks_itself = facts.container or facts.gated or facts.answered == "answer"
+        own_question = facts.state == "pending" and asks_itself
         probed = rules.probe and facts.probed == "did_not_happen" and facts.owner == "dead"
         proven = facts.state == "started" and (facts.undone or probed)
         assert decided or setting or own_question or proven, (facts, rules)
@@ -298,7 +294,6 @@ def test_no_setting_of_the_tool_opens_a_gate(table):
             assert step == next_step(Facts("pending", gated=True, answered=facts.answered), Rules())
 
 
-def test_the_defaults_are_the_careful_ones():
-    assert next_step(Facts("started"), Rules()) == Step.ASK
-    assert next_step(Facts("unrecordable"), Rules()) == Step.ASK
-    assert next_step(Facts("pending"), Rules()) == Step.ASK
+@pytest.mark.parametrize("state", ["started", "unrecordable", "pending"])
+def test_the_defaults_are_the_careful_ones(state):
+    assert next_step(Facts(state), Rules()) == Step.ASK

@@ -218,17 +218,6 @@ async def test_a_different_second_answer_is_refused_and_nothing_runs_for_it(
     assert len(fleet.ran) == ran
 
 
-async def test_a_refusal_after_an_approval_is_a_conflict(gate, fleet, call):
-    question = await gate.ask("a", call)
-    let_go = await fleet.hold("b", call, answers={question.id: DoNotRun("no")})
-    outcome = await gate.run("c", call, answers={question.id: Rerun()})
-
-    with pytest.raises(ApprovalConflict):
-        await let_go()
-
-    assert await gate.run("d", call) == outcome
-
-
 async def test_a_worker_that_died_in_an_approved_body_leaves_a_doubt_and_no_second_body(
     gate, fleet, call
 ):

@@ -135,6 +135,7 @@ async def test_a_recovered_turn_is_read_with_as_many_queries_however_many_calls_
     assert await asked_of(200) == await asked_of(1) == ["latest", "calls", "save", "calls"]
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("used", [charge, look_up], ids=["non-idempotent", "idempotent"])
 async def test_turn_1000_writes_no_more_than_turn_10(used):
     """Item 108, exact count 4: bytes handed to the store at turn 1,000 are at most 1.2 x those at turn 10."""

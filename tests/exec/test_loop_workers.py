@@ -119,7 +119,7 @@ async def test_a_reply_that_came_after_the_run_was_taken_over_begins_nothing(lab
     assert (lab.ran, result.status, await lab.status()) == ([], "done", "done")
 
 
-async def frozen_inside(lab):
+async def frozen_inside(lab, name="first"):
     """A worker that is frozen between its effect and its record; its task, and what lets it go on."""
     thawed = asyncio.Event()
     reached = asyncio.Event()
@@ -130,7 +130,7 @@ async def frozen_inside(lab):
 
     lab.inside["charge"] = freeze
     lab.play([ask("charge", cents=1), ask("charge", cents=2)], "done")
-    first = worker(lab, "first")
+    first = worker(lab, name)
     working = asyncio.create_task(lab.run(checkpoints=first, concurrency=1))
     await reached.wait()
     lab.inside.clear()
@@ -148,6 +148,17 @@ async def test_the_question_says_whether_the_worker_is_known_to_be_dead(lab, sta
     assert (call.owner_known_dead, second.writes) == (state == "dead", [])
     thawed.set()
     [result] = await ended(working)
+    assert (result.status, lab.ran) == ("done", [("charge", 1), ("charge", 2)])
+
+
+async def test_a_worker_of_this_very_process_is_not_taken_for_dead(lab):
+    """Item 86: a task that is still at the call lives, although it is nobody else's."""
+    working, thawed = await frozen_inside(lab, "me")
+    with pytest.raises(RecoveryNeedsDecision) as raised:
+        await lab.recover(checkpoints=worker(lab, "me"))
+    thawed.set()
+    [result] = await ended(working)
+    assert [call.owner_known_dead for call in raised.value.calls] == [False]
     assert (result.status, lab.ran) == ("done", [("charge", 1), ("charge", 2)])
 
 

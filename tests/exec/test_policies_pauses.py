@@ -203,7 +203,7 @@ async def test_a_cancellation_counts_more_than_a_pause(bench):
 
     @tool
     async def waiting() -> None:
-        with contextlib.suppress(ApprovalPending):
+        with contextlib.suppress(BaseException):
             await bench.executor.run("pay")
         parked.set()
         await asyncio.Event().wait()

@@ -71,7 +71,6 @@ async def test_an_approval_survives_a_kill_between_its_use_and_the_tool(
     assert (result.status, shop.effects) == ("done", ["pay 5"])
 
 
-@pytest.mark.xfail(strict=True, reason="the failure of the port is recorded as a denial")
 @pytest.mark.parametrize("fails_at", ["request", "consume"])
 async def test_an_approval_survives_a_failure_of_the_approval_store(shop: Shop, fails_at: str):
     """W04: somebody said yes, the store is away for a moment: nothing is recorded in its place, and later it counts."""
@@ -196,7 +195,6 @@ async def test_an_agent_that_swallows_the_pause_of_an_inner_call_pauses_all_the_
     assert result.messages[2].text == "pay 5 ok"
 
 
-@pytest.mark.xfail(strict=True, reason="ApprovalPending is an Exception, also in a durable run")
 async def test_code_behind_a_swallowed_pause_does_not_run(shop: Shop):
     """W18: the pause is none of the errors that a body may catch, so what comes after it has no effect."""
 

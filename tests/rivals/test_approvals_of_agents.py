@@ -82,7 +82,6 @@ async def test_a_missing_tool_of_an_agent_does_not_burn_the_approval(shop: Shop)
     assert (result.status, shop.effects) == ("done", ["pay 5"])
 
 
-@pytest.mark.xfail(strict=True, reason="the instructions of an inner agent are read anew")
 async def test_an_agent_goes_on_with_the_instructions_it_began_with(shop: Shop):
     """W31: another prompt does not slip into a conversation that a person approved a call of."""
 

@@ -21,11 +21,12 @@ async def test_a_charge_that_may_have_happened_is_asked_about_and_not_repeated(
     """W01: killed between the effect and its record; the answer "it happened" ends the run with one charge."""
     workers.killed("charge", "run", "charge 5")
     model, tools = CASES["charge"](shop)
+    before = await shop.position()
     with pytest.raises(RecoveryNeedsDecision) as doubt:
         await shop.recover(model, tools)
     (call,) = doubt.value.calls
     assert (call.tool, call.arguments, call.owner_known_dead) == ("charge", {"n": 5}, True)
-    assert shop.effects == ["charge 5"]
+    assert (await shop.position(), shop.effects) == (before, ["charge 5"])
     said = {call.question_id: Happened("charge 5 ok")}
     result = await shop.recover(model, tools, decisions=said)
     assert (result.status, shop.effects) == ("done", ["charge 5", "charge 7"])

@@ -111,14 +111,6 @@ async def test_an_argument_that_the_tool_does_not_have_is_not_dropped(way, tmp_p
     assert office.ran == []
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        "node",
-        "agent",
-        pytest.param("wrapped", marks=pytest.mark.xfail(strict=True, reason="no note")),
-    ],
-)
 async def test_an_edit_keeps_the_tool(way, tmp_path, driver):
     """Case 11: an edit never turns a call into one of another tool."""
     office = Office(tmp_path, driver, way, TURN)

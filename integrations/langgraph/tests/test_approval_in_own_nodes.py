@@ -19,7 +19,6 @@ THREE = [ToolCall(f"c{n}", "pay", {"x": str(n)}) for n in (1, 2, 3)]
 
 ONE = run("look", "0"), run("pay", "1")
 WAITS = [("approval", "1")]
-together = pytest.mark.xfail(strict=True, reason="several questions of a node have no answer")
 
 
 async def test_the_node_pauses_and_an_approved_call_runs_once(tmp_path, driver):
@@ -122,7 +121,40 @@ async def test_all_calls_of_a_batch_are_asked_about_in_their_order(tmp_path, dri
     assert [shown(each) for each in asked] == [[("approval", n) for n in "12345678"]] * 4
 
 
-@together
+async def test_a_call_is_named_as_the_node_named_it(tmp_path, driver):
+    """A node that carries out a model's calls is answered by the model's ids."""
+    shop = Shop(tmp_path, driver, run_many(THREE))
+
+    asked = await shop.begin()
+
+    assert requests(asked) == {f"c{n}": ("approval", {"x": n}) for n in "123"}
+
+
+@pytest.mark.xfail(strict=True, reason="the calls of a node share one note")
+async def test_a_note_is_about_the_call_whose_answer_was_not_understood(tmp_path, driver):
+    shop = Shop(tmp_path, driver, run_many(THREE))
+    asked = await shop.begin()
+
+    still = await shop.decide(asked, x1="okay")
+
+    noted = {name: each for each in interrupts(still) for name in each.value["tool_call_ids"]}
+    assert "nothing was decided" in noted["c1"].value["note"]
+    assert ["note" in noted[name].value for name in ("c2", "c3")] == [False, False]
+
+
+async def test_a_bare_answer_to_several_calls_is_refused(tmp_path, driver):
+    """Item 120."""
+    shop = Shop(tmp_path, driver, run_many(THREE))
+    await shop.begin()
+
+    with pytest.raises(RuntimeError, match="interrupt id"):
+        await shop.go(Command(resume="approve"))
+    still = await shop.go()
+
+    assert len(shown(still)) == 3
+    assert shop.ran == []
+
+
 async def test_mixed_decisions_reach_each_call_of_a_batch(tmp_path, driver):
     shop = Shop(tmp_path, driver, run_many(THREE))
 
@@ -137,7 +169,6 @@ async def test_mixed_decisions_reach_each_call_of_a_batch(tmp_path, driver):
     assert sorted(shop.ran) == ["pay:1", "pay:30"]
 
 
-@together
 async def test_what_a_batch_has_not_been_told_about_waits_on(tmp_path, driver):
     """Item 121: what finished is not run again."""
     shop = Shop(tmp_path, driver, run_many(THREE))
@@ -172,8 +203,8 @@ async def test_equal_calls_are_two_wishes_with_two_decisions(tmp_path, driver):
     assert shop.ran == ["pay:1", "pay:1"]
 
 
-async def test_a_node_that_catches_everything_has_no_effect(tmp_path, driver):
-    """Item 119: whatever the code around the call does, the body waits for a person."""
+async def test_a_node_that_catches_everything_cannot_swallow_the_pause(tmp_path, driver):
+    """Item 119: whatever the code around the call does, the body waits for a person, and so does the node."""
 
     def careless(executor: Any, twin: str = "") -> Any:
         if twin:
@@ -192,10 +223,13 @@ async def test_a_node_that_catches_everything_has_no_effect(tmp_path, driver):
 
     shop = Shop(tmp_path, driver, careless)
 
-    await shop.begin()
-    await shop.go()
+    asked = [await shop.begin(), await shop.go()]
+    ran_before = shop.ran
+    done = await shop.decide(asked[1], x1=APPROVE)
 
-    assert shop.ran == []
+    assert [shown(each) for each in asked] == [WAITS] * 2
+    assert ran_before == []
+    assert done["out"] == ["pay 1 done"]
 
 
 @pytest.mark.parametrize("approved", [True, False])

@@ -13,7 +13,7 @@ from langgraph.types import Command, Send
 from lg_approvals import APPROVE, CONFIRM, REJECT, Office, by_call, edit, requests
 from lg_scripted import GO, THREAD, ScriptedChat, answers, ask, interrupts
 
-from agent_adapter_langgraph import DurableTools
+from agent_adapter_langgraph import DurableTools, UnstableVisit
 
 TURN = ask(("pay", "1", "c1"))
 
@@ -204,3 +204,21 @@ async def test_a_new_message_while_a_call_waits_lets_nothing_run(way, tmp_path, 
     await office.decide(asked, c1=APPROVE)
 
     assert office.ran == []
+
+
+async def test_a_durability_that_stores_too_late_is_refused_unless_the_request_has_a_name(
+    way, tmp_path, driver
+):
+    office = Office(tmp_path, driver, way, TURN)
+    named: Any = {"configurable": {"thread_id": "named", "agent_adapter_run": "order-42"}}
+
+    with pytest.raises(UnstableVisit):
+        await driver.invoke(office.app(), GO, THREAD, durability="exit")
+    asked = await driver.invoke(office.app(), GO, named, durability="exit")
+    ran_before = office.ran
+    answer = Command(resume=by_call(asked, {"c1": APPROVE}))
+    done = await driver.invoke(office.app(), answer, named, durability="exit")
+
+    assert ran_before == []
+    assert answers(done) == {"c1": "pay 1 done"}
+    assert office.ran == ["pay:1"]

@@ -136,10 +136,7 @@ async def test_decisions_may_come_one_by_one_in_any_order(office):
     assert len(office.chat.seen) == 2
 
 
-@pytest.mark.parametrize(
-    "way",
-    [pytest.param("agent", marks=pytest.mark.xfail(strict=True, reason="the note is missing"))],
-)
+@pytest.mark.parametrize("way", ["agent"])
 async def test_an_agents_answer_that_leaves_a_call_open_decides_none_and_says_so(office):
     """What is short leaves everything parked, with the reason."""
     asked = await office.go()

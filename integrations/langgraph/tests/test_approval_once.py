@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain.agents.middleware import ToolRetryMiddleware
 from langgraph.types import Command, interrupt
-from lg_approvals import APPROVE, REJECT, Office, by_call, edit, requests
+from lg_approvals import APPROVE, CONFIRM, REJECT, Office, by_call, edit, requests
 from lg_scripted import THREAD, answers, ask, interrupts
 
 from agent_adapter import ToolPolicy
@@ -113,6 +113,21 @@ async def test_run_again_is_one_more_body_and_no_more_questions(way, tmp_path, d
 
     assert requests(doubt) == requests(stale) == {"c1": ("raised", {"x": "1"})}
     assert ran_before == ["pay:1"]
+    assert answers(done) == {"c1": "pay 1 done"}
+    assert office.ran == ["pay:1", "pay:1"]
+
+
+async def test_run_again_needs_no_approval_that_a_deploy_asks_for_meanwhile(way, tmp_path, driver):
+    """Whoever says "run it again" has seen more than an approval shows."""
+    office = Office(tmp_path, driver, way, TURN, bodies={"pay": fails}, confirm=())
+    with pytest.raises(TimeoutError):
+        await office.go()
+    office.bodies["pay"], office.policies = None, {"pay": CONFIRM}
+
+    doubt = await office.again()
+    done = await office.decide(doubt, c1=APPROVE)
+
+    assert requests(doubt) == {"c1": ("raised", {"x": "1"})}
     assert answers(done) == {"c1": "pay 1 done"}
     assert office.ran == ["pay:1", "pay:1"]
 

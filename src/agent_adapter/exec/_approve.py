@@ -126,7 +126,8 @@ async def _ask(claimed: Claimed, request: ApprovalRequest) -> _Decided | ToolRes
             stored = await store.get(request.id)
             request = request if stored is None else stored.request
     except Exception as exc:  # nobody could be asked, so nobody said yes
-        if escapes_approval(exc):
+        if escapes_approval(exc) or claimed.place is not None:
+            # Nobody said no either: a run stays as it is, and asks again when it is recovered.
             raise
         return claimed.denied(f"the approval port failed: {type(exc).__name__}", exc)
     if answer is None:
@@ -182,7 +183,7 @@ async def _use_up(
         stored = await decided.store.consume(request.id, consumer)
         same = same_decision(stored, decided.decision)
     except Exception as exc:  # without the store nobody knows that this is the only use
-        if escapes_approval(exc) or resumed is not None:
+        if escapes_approval(exc) or resumed is not None or claimed.place is not None:
             raise
         return claimed.denied(f"the approval store failed: {type(exc).__name__}", exc)
     if not same:

@@ -258,6 +258,11 @@ class Attempt:
             self._refused = None if began else error
             self._entry = self._ended("raised", error)
 
+    @property
+    def nonce(self) -> str:
+        """What tells this attempt from every other one."""
+        return self._current.nonce
+
     async def keep_late(self, outcome: Any) -> None:
         """Keep beside the record how a body ended that was given up."""
         entry = self._started_as or self._next(self.call.arguments)

@@ -16,7 +16,7 @@ from agent_adapter.exec._loop_durable import Durable
 from agent_adapter.exec._loop_messages import answers
 from agent_adapter.exec._loop_state import Answered, LoopState, Paused, Replied, advance
 from agent_adapter.exec._loop_store import View
-from agent_adapter.exec._replies import Replies
+from agent_adapter.exec._replies import NextReply, Replies
 from agent_adapter.exec._run_sinks import Listener, listening
 from agent_adapter.exec._turn import Turns
 from agent_adapter.limits import StepsUsedUp, current_meter, meter_scope
@@ -173,12 +173,11 @@ class Loop:
         with meter_scope(meter), listening(listener):
             while True:
                 if state.phase == "asking":
-                    self.check_steps(state)
-                    reply, view, fresh = await replies.next(self.asking, state, view)
-                    usage = usage + reply.usage if fresh else usage
-                    parsed = None if reply.calls else self.asking.output.parse(reply.text)
-                    state = advance(state, Replied(reply))
+                    state, found = await self._ask(replies, state, view)
+                    view = found.view
+                    usage = usage + found.reply.usage if found.fresh else usage
                     if state.phase == "ended":
+                        parsed = self.asking.output.parse(found.reply.text)
                         if durable is not None:
                             await durable.save(state, meter.used(), view)
                         return self._result(state, results, usage, durable, parsed=parsed)
@@ -195,6 +194,16 @@ class Loop:
                         await durable.save(state, used, view)
                     return self._result(state, results, usage, durable, pending=turn.pending)
                 state = advance(state, Answered(answers(turn.results)))
+
+    async def _ask(
+        self, replies: Replies, state: LoopState, view: View | None
+    ) -> tuple[LoopState, NextReply]:
+        """The state with the next reply, and that reply."""
+        self.check_steps(state)
+        found = await replies.next(self.asking, state, view)
+        if found.first is not None:
+            state = replace(state, messages=found.first)
+        return advance(state, Replied(found.reply)), found
 
     def check_steps(self, state: LoopState) -> None:
         """Nothing, while the model may be asked again.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agent_adapter._seconds import is_seconds
-from agent_adapter.approvals import ApprovalPort
+from agent_adapter.approvals import ApprovalPort, ApprovalRequest
 from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import (
@@ -16,11 +16,12 @@ from agent_adapter.errors import (
 from agent_adapter.exec._backoff import Backoff
 from agent_adapter.exec._batch import OnError, check_on_error, run_batch
 from agent_adapter.exec._call import claim_call, run_call
-from agent_adapter.exec._calling import calls_of
+from agent_adapter.exec._calling import calling_executor, calls_of
 from agent_adapter.exec._claimed import Claimed
 from agent_adapter.exec._failures import failure_of
 from agent_adapter.exec._gather import check_concurrency
 from agent_adapter.exec._journal import Journal
+from agent_adapter.exec._parked import Parked
 from agent_adapter.exec._plan import run_plan
 from agent_adapter.exec._policies import Policies
 from agent_adapter.exec._resume import Verdict, decide
@@ -152,7 +153,12 @@ class Executor(SyncTwins):
         result = await self._finish(claimed)
         if result.ok:
             return result.value
-        parked = claimed.parked if isinstance(claimed, Claimed) else ()
+        parked: tuple[ApprovalRequest, ...] = ()
+        if isinstance(claimed, Claimed) and claimed.parked:
+            parked = claimed.parked
+            if claimed.place is not None and calling_executor() is not None:
+                # Inside a body of a visit: its `except Exception` must not hold a pause.
+                raise Parked(parked)
         raise failure_of(result, parked) from result.cause
 
     async def run_call(

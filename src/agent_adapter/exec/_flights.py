@@ -5,6 +5,7 @@ This saves work and questions; it decides nothing. Safety rests on the store's c
 
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,12 +42,27 @@ class Flight:
 
 
 _flying: dict[FlightKey, Flight] = {}
+_lingering: dict[str, Callable[[], bool]] = {}
 _lock = threading.Lock()
 
 
 def is_flying(key: FlightKey) -> bool:
     """Whether somebody in this process is at the call."""
     return key in _flying
+
+
+def linger(nonce: str, running: Callable[[], bool]) -> None:
+    """Remember that an attempt of this process goes on in a thread, although nobody waits for it any more."""
+    _lingering[nonce] = running
+
+
+def lingers(nonce: str) -> bool:
+    """Whether that attempt still goes on."""
+    running = _lingering.get(nonce)
+    if running is not None and not running():
+        _lingering.pop(nonce, None)
+        return False
+    return running is not None
 
 
 def take_off(key: FlightKey) -> Flight | Future[None]:
@@ -66,6 +82,7 @@ def _forget_after_fork() -> None:
     global _lock  # noqa: PLW0603 - see above
     _lock = threading.Lock()
     _flying.clear()
+    _lingering.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -18,7 +18,7 @@ from agent_adapter.exec._call_log import CallLog, Log
 from agent_adapter.exec._decide import Owner, Rules
 from agent_adapter.exec._entering import Answers, Entering, Replay
 from agent_adapter.exec._entries import CallId, Entry, branch_key, idempotency_key, question_id
-from agent_adapter.exec._flights import FlightKey, is_flying, take_off
+from agent_adapter.exec._flights import FlightKey, is_flying, lingers, take_off
 from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._questions import Cause, Question
 from agent_adapter.exec.checkpoints import CheckpointStore, Liveness
@@ -264,7 +264,9 @@ class Ledger:
         return Entry(**{**base, **values})
 
     def owner_of(self, entry: Entry) -> Owner:
-        """Who may still be running the attempt. Own attempts have ended: their flight would not have been free."""
+        """Who may still be running the attempt. Own ones have ended (their flight would not have been free), or linger."""
+        if lingers(entry.nonce):
+            return "alive"
         if entry.state != "started" or entry.ended or entry.owner == self.owner:
             return "dead"
         return self._liveness.liveness(entry.owner) if self._liveness else "unknown"

@@ -88,12 +88,13 @@ class LoopLog:
         del life  # a position has one segment
         record = to_record(self._ring, call, self._segment, entry)
         step = self._step if fenced else None
+        saving = self._saving is not None and not self._saving.done()
         try:
             standing = await self._store.claim_call(
                 call.run, self._segment, record, seen, step=step
             )
         except CheckpointConflict:
-            if self._saving is None:
+            if not saving:
                 raise
             # The store took the record before the position that it belongs to.
             await self.saved()

@@ -12,6 +12,7 @@ from agent_adapter.exec._asked import ClaimLost
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
+from agent_adapter.exec._flights import linger
 from agent_adapter.exec._journal_data import from_entry, to_entry
 from agent_adapter.exec._slot import Slot
 from agent_adapter.policies import ToolPolicy
@@ -47,6 +48,7 @@ class LedgerRecorder:
         self._attempts: dict[Slot, Attempt] = {}
         self._open: set[Slot] = set()
         self._parked: set[Slot] = set()
+        self._lingering: set[Slot] = set()
         self._requests: dict[Slot, ApprovalRequest] = {}
 
     async def look(self, slot: Slot) -> ToolResult | None:
@@ -156,7 +158,11 @@ class LedgerRecorder:
 
     async def _left(self, slot: Slot, attempt: Attempt, error: BaseException) -> None:
         try:
-            if attempt.stored or (attempt.started and not slot.container):
+            if attempt.stored and slot.running is not None and slot.running():
+                # The record goes on saying that this worker is at it, which is true; `late` records the end.
+                linger(attempt.nonce, slot.running)
+                self._lingering.add(slot)
+            elif attempt.stored or (attempt.started and not slot.container):
                 with suppress(ClaimLost):
                     if slot.container or self.pauses(error):
                         await attempt.contain()
@@ -168,8 +174,16 @@ class LedgerRecorder:
     async def late(self, slot: Slot, result: ToolResult) -> None:
         """Keep beside the record how a body ended that was given up."""
         if (attempt := self._attempts.get(slot)) is not None:
-            entry = to_entry(result, slot.returns, None, None)
-            await attempt.keep_late({"kind": "journaled", "entry": entry})
+            outcome = {
+                "kind": "journaled",
+                "entry": to_entry(result, slot.returns, None, None, slot.spent),
+            }
+            if slot not in self._lingering:
+                await attempt.keep_late(outcome)
+            elif "unrecordable" in outcome["entry"]:
+                await attempt.unrecordable(str(outcome["entry"]))
+            else:
+                await attempt.finish(outcome)
 
     def _note_decision(self, slot: Slot, attempt: Attempt) -> None:
         decision, request = slot.decision, self._requests.get(slot)

@@ -1,6 +1,7 @@
 """The replies of a loop's model: journaled, where the loop is part of a visit, so that no turn is planned twice."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.calls import ToolResult
@@ -10,13 +11,30 @@ from agent_adapter.exec._loop_messages import from_plain_message, plain_message
 from agent_adapter.exec._loop_state import LoopState
 from agent_adapter.exec._loop_store import View
 from agent_adapter.limits import Meter, RunLimits
-from agent_adapter.models import ModelReply, Usage
+from agent_adapter.models import Message, ModelReply, Usage
 from agent_adapter.policies import ToolPolicy
 
 # The name under which a reply stands among a journal's calls; no tool can have it.
 REPLY = "@model"
 # A reply that was not recorded may be asked for again.
 _REPEATABLE = ToolPolicy(idempotent=True)
+
+
+@dataclass(frozen=True)
+class NextReply:
+    """A reply and where it is from.
+
+    Attributes:
+        reply: what the model said.
+        view: what it was shown, when that was shortened.
+        fresh: it was asked now.
+        first: the messages that the loop began with, when the first reply is on record.
+    """
+
+    reply: ModelReply
+    view: View | None
+    fresh: bool = False
+    first: tuple[Message, ...] | None = None
 
 
 class Replies:
@@ -35,10 +53,8 @@ class Replies:
         self._meter = meter
         self._limits = limits
 
-    async def next(
-        self, asking: Asking, state: LoopState, view: View | None
-    ) -> tuple[ModelReply, View | None, bool]:
-        """The next reply, what the model was shown when it was shortened, and whether the model was asked now.
+    async def next(self, asking: Asking, state: LoopState, view: View | None) -> "NextReply":
+        """The next reply: on record, or the model's.
 
         Raises:
             ModelError: the model failed, or its reply is none.
@@ -53,13 +69,13 @@ class Replies:
                 await self._journal.settle(slot, known)
                 reply = _from_plain(known.value)
                 self._count(reply)
-                return reply, view, False
+                return NextReply(reply, view, first=_first(known.value))
         try:
             self._meter.take_model_call(self._limits)
             if self._journal is not None and slot is not None:
                 raced = await self._journal.started(slot)
                 if raced is not None:
-                    return _from_plain(raced.value), view, False
+                    return NextReply(_from_plain(raced.value), view, first=_first(raced.value))
             reply, view = await asking.ask(state, view)
             self._meter.add({"tokens": reply.usage.tokens, "cost": reply.usage.cost})
             if not reply.calls:
@@ -70,10 +86,14 @@ class Replies:
                 await self._journal.leave(slot, error)
             raise
         if self._journal is not None and slot is not None:
-            result = ToolResult(call_id=f"turn-{state.turn}", tool=REPLY, value=_plain(reply))
+            value = _plain(reply)
+            if state.turn == 0:
+                # The agent goes on with what it began with, whatever the program says by then.
+                value["first"] = [plain_message(message) for message in state.messages]
+            result = ToolResult(call_id=f"turn-{state.turn}", tool=REPLY, value=value)
             self._journal.record(slot, result)
             await self._journal.settle(slot, result)
-        return reply, view, True
+        return NextReply(reply, view, fresh=True)
 
     def _count(self, reply: ModelReply) -> None:
         used = {"model_calls": 1, "tokens": reply.usage.tokens, "cost": reply.usage.cost}
@@ -86,6 +106,11 @@ def _plain(reply: ModelReply) -> dict[str, Any]:
         "message": plain_message(reply.message),
         "usage": [usage.input_tokens, usage.output_tokens, usage.cost],
     }
+
+
+def _first(plain: dict[str, Any]) -> tuple[Message, ...] | None:
+    first = plain.get("first")
+    return None if first is None else tuple(map(from_plain_message, first))
 
 
 def _from_plain(plain: dict[str, Any]) -> ModelReply:

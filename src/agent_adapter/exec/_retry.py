@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agent_adapter._threads import runs_in_thread
 from agent_adapter.calls import ToolResult
+from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._body import Ended, Late, end_body
 from agent_adapter.exec._call_key import _call_key_scope
 from agent_adapter.exec._claimed import Claimed, Place, escapes
@@ -80,6 +83,8 @@ async def _attempt(claimed: Claimed, part: Meter) -> _Attempt:
         except Exception as exc:  # noqa: BLE001 - looked at below, like an error of the body
             started, outcome = tool.is_async, Ended(error=exc)
         else:
+            if place is not None:
+                place.slot.running = functools.partial(runs_in_thread, body)
             late = _note_late(claimed, place) if place and place.journal.has_record else None
             outcome = await end_body(tool, body, claimed.timeout_s, on_late=late)
     return _Attempt(_result(claimed, inside, outcome), outcome, started)
@@ -140,5 +145,7 @@ def _note_late(claimed: Claimed, place: Place) -> Late:
 async def _tell_late(place: Place, result: ToolResult) -> None:
     try:
         await place.journal.late(place.slot, result)
+    except CheckpointConflict:
+        _log.info("tool %r ended when its turn was over", result.tool)
     except Exception:  # noqa: BLE001 - nobody is left who could be told otherwise
         _log.exception("the late end of tool %r could not be noted", result.tool)

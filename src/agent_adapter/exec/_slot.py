@@ -1,6 +1,6 @@
 """Slot, Observer and Recorder: a call's place in the journal, and who is told what becomes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -28,6 +28,7 @@ class Slot:
         idempotency_key: what `idempotency_key()` says inside the body; an observer may set it.
         given: the arguments that the body is really given, encoded, where a guard or a person changed them.
         decision: what a person decided about the call, once somebody did.
+        running: whether the body still runs in a thread, although nobody waits for it any more; None before it began.
         container: the body only makes calls of its own, each protected by itself (an agent): it may always be entered
             again.
         spent: what the calls inside the body used of the run's limits, by name; also of a call that is replayed.
@@ -47,6 +48,7 @@ class Slot:
     idempotency_key: str | None = None
     given: Any = None
     decision: ApprovalDecision | None = None
+    running: Callable[[], bool] | None = None
     container: bool = False
     spent: Mapping[str, float] = field(default_factory=dict)
 

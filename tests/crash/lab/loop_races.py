@@ -120,9 +120,7 @@ def _is_frozen(pid: int) -> bool:
     return os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1])
 
 
-def _freeze(
-    scenario: str, point: str, mood: Any, run: Path, *killed_at: str
-) -> dict[str, Any]:
+def _freeze(scenario: str, point: str, mood: Any, run: Path, *killed_at: str) -> dict[str, Any]:
     run.mkdir()
     record = Record(run)
     frozen = start_child(run, scenario, LoopWorker.once, point, sent=signal.SIGSTOP)

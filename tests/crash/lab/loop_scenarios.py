@@ -1,6 +1,7 @@
 """The loops that are killed, by name: their scripts, tools and models, and what they are to do."""
 
 import asyncio
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,8 @@ from record import Record
 from agent_adapter import Registry, Tool, ToolCall, tool
 from agent_adapter.exec import (
     DidNotHappen,
-    Happened,
     HandoffModel,
+    Happened,
     LoopAgent,
     agent_tool,
     handoff,
@@ -97,29 +98,43 @@ def probed(record: Record) -> Tool:
     return charge(record, name="probed", reconcile=probe)
 
 
-def model(record: Record, script: Script, *, name: str = "outer", last: str = "all done") -> Model:
-    """A model that follows the script, with a point on either side of each reply."""
+def model(
+    record: Record,
+    script: Script,
+    *,
+    name: str = "outer",
+    last: str = "all done",
+    restless: bool = False,
+) -> Model:
+    """A model that follows the script, with a point on either side of each reply.
+
+    A restless one never asks for the same twice, as real models do not: each reply marks its orders with a mark of its own.
+    """
 
     def turn(number: int, reply: Any) -> Callable[[Any], Any]:
         def say(_: Any) -> Any:
             hit(f"model before {name} {number}")
             record.add("turns", name=name, turn=number)
+            mark = f"{MARK}{uuid.uuid4().hex}" if restless else ""
+            said = reply if isinstance(reply, str) else _calls(f"{name}-{number}", reply, mark)
             hit(f"model after {name} {number}")
-            return reply
+            return said
 
         return say
 
-    calls = [
-        [ToolCall(f"{name}-{number}-{n}", *_asked(call)) for n, call in enumerate(turn)]
-        for number, turn in enumerate(script)
-    ]
-    replies = [turn(number, reply) for number, reply in enumerate([*calls, last])]
+    replies = [turn(number, reply) for number, reply in enumerate([*script, last])]
     return ScriptedModel(replies, by_history=True, name=name)
 
 
-def _asked(call: tuple[str, str]) -> tuple[str, dict[str, str]]:
-    name, given = call
-    return name, {"task" if name in AGENTS else "order": given}
+def _calls(turn: str, wanted: Sequence[tuple[str, str]], mark: str) -> list[ToolCall]:
+    return [
+        ToolCall(f"{turn}-{n}", name, {"task" if name in AGENTS else "order": f"{given}{mark}"})
+        for n, (name, given) in enumerate(wanted)
+    ]
+
+
+# What comes after it in an order tells one reply of a restless model from another.
+MARK = "~"
 
 
 AGENTS = ("helper", "desk")
@@ -136,6 +151,12 @@ def plain(record: Record) -> tuple[Model, list[Tool]]:
 def repeatable(record: Record) -> tuple[Model, list[Tool]]:
     script = [[("safe", "a"), ("charge", "b"), ("safe", "a")], [("safe", "c")]]
     return model(record, script), [charge(record), charge(record, name="safe", idempotent=True)]
+
+
+def restless(record: Record) -> tuple[Model, list[Tool]]:
+    script = [[("charge", "a"), ("safe", "b"), ("charge", "a")], [("safe", "c"), ("charge", "d")]]
+    tools = [charge(record), charge(record, name="safe", idempotent=True)]
+    return model(record, script, restless=True), tools
 
 
 def reconciled(record: Record) -> tuple[Model, list[Tool]]:
@@ -178,6 +199,7 @@ SCENARIOS = {
     "plain": Scenario(plain, {"a": 1, "b": 2, "c": 1, "d": 1}),
     "in_turn": Scenario(plain, {"a": 1, "b": 2, "c": 1, "d": 1}, concurrency=1),
     "idempotent": Scenario(repeatable, {"a": 2, "b": 1, "c": 1}, repeatable=frozenset("ac")),
+    "restless": Scenario(restless, {"a": 2, "b": 1, "c": 1, "d": 1}, repeatable=frozenset("bc")),
     "reconciled": Scenario(reconciled, {"a": 2, "b": 1, "c": 1}, asks=False),
     "approved": Scenario(approved, {"a": 3, "b": 1, "d": 1}, requests=5),
     "agents": Scenario(agents, {"a": 1, "i": 3, "j": 1, "k": 1, "b": 1}, requests=1),

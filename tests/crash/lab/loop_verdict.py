@@ -1,11 +1,13 @@
 """What must hold of a durable loop, whenever and however often its workers were killed."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loop_scenarios import REFUSED, SCENARIOS, Scenario
+from loop_scenarios import MARK, REFUSED, SCENARIOS, Scenario
 from record import Record
 
 
@@ -30,7 +32,7 @@ def judge(record: Record, name: str, mode: str, *, kills: int, unharmed: Record)
     """The verdict on the run that this record is about, against the run that nobody harmed."""
     scenario = SCENARIOS[name]
     effects = record.read("effects")
-    orders = Counter(line["order"] for line in effects)
+    orders = Counter(_plain(line["order"]) for line in effects)
     duplicates = sorted(
         order
         for order, count in orders.items()
@@ -41,7 +43,7 @@ def judge(record: Record, name: str, mode: str, *, kills: int, unharmed: Record)
     doubts = {call["question_id"] for line in record.read("doubts") for call in line["calls"]}
     bad = [f"{order} took effect {orders[order]} times" for order in duplicates]
     if mode != "bare":
-        keys = Counter((line["order"], line["key"]) for line in effects)
+        keys = Counter((_plain(line["order"]), line["key"]) for line in effects)
         bad += _effects(keys, scenario, exact=mode != "refuse")
         bad += [f"{again} turns were asked for again after {kills} kills"] if again > kills else []
         bad += _history(record, unharmed, exact=mode != "refuse")
@@ -66,7 +68,9 @@ def _effects(
     wishes = Counter(order for order, _ in keys)
     if exact and wishes != Counter(scenario.wishes):
         bad.append(f"took effect: {dict(wishes)}, wished for: {dict(scenario.wishes)}")
-    bad += [f"{order} was refused, and took effect" for order in wishes if order.startswith(REFUSED)]
+    bad += [
+        f"{order} was refused, and took effect" for order in wishes if order.startswith(REFUSED)
+    ]
     return bad
 
 
@@ -78,11 +82,20 @@ def _history(record: Record, unharmed: Record, *, exact: bool) -> list[str]:
         if found is None and kind == "histories":
             bad.append("the run did not end")
         elif found is not None and expected is not None:
-            if exact and found != expected:
+            said = json.dumps(found)
+            if exact and _plain(said) != _plain(json.dumps(expected)):
                 bad.append(f"{kind}: {found}, not {expected}")
             elif [_shape(each) for each in found] != [_shape(each) for each in expected]:
                 bad.append(f"{kind} of another shape: {found}")
+            marked = [line["order"] for line in record.read("effects") if MARK in line["order"]]
+            lost = [order for order in marked if order not in said]
+            bad += [f"{order} took effect, and is not in the {kind}" for order in lost]
     return bad
+
+
+def _plain(text: str) -> str:
+    """The text without the marks of a restless model."""
+    return re.sub(f"{MARK}[0-9a-f]+", "", text)
 
 
 def _last(record: Record, kind: str) -> list[dict[str, Any]] | None:
@@ -92,7 +105,8 @@ def _last(record: Record, kind: str) -> list[dict[str, Any]] | None:
 
 def _shape(message: dict[str, Any]) -> tuple[Any, ...]:
     """A message without what its call answered."""
-    return message["role"], message.get("call_id"), message.get("name"), message.get("calls")
+    calls = _plain(json.dumps(message.get("calls")))
+    return message["role"], message.get("call_id"), message.get("name"), calls
 
 
 def _questions(record: Record, scenario: Scenario) -> list[str]:
@@ -101,7 +115,7 @@ def _questions(record: Record, scenario: Scenario) -> list[str]:
     bad = [f"{len(asked)} calls that a probe can answer were asked about"] if asked else []
     bad = [] if scenario.asks else bad
     for call in asked:
-        order = call["arguments"]["order"]
+        order = _plain(call["arguments"]["order"])
         if not call["owner_known_dead"] or not call["idempotency_key"] or not call["tool"]:
             bad.append(f"the question about {order} does not say enough: {call}")
         if order in scenario.repeatable:
