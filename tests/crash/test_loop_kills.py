@@ -18,7 +18,7 @@ LAB = Path(__file__).parent / "lab" / "loop_lab.py"
 # A kill is not a power cut: what a process wrote is there, in memory as on a disk, and memory is faster.
 MEMORY = Path("/dev/shm")  # noqa: S108 - only looked for; each run makes a folder of its own
 FULL = int(os.environ.get("CRASH_FULL") or 0)
-MODES = ["once", "thrice", "idle", "early", "refuse", "twice"]
+MODES = ["once", "thrice", "idle", "stop", "early", "refuse", "twice"]
 # Every how many points the short form kills: more where there are many.
 SCENARIOS = {
     "plain": 2,
@@ -28,6 +28,7 @@ SCENARIOS = {
     "reconciled": 3,
     "approved": 5,
     "agents": 4,
+    "opaque": 5,
     "handed": 3,
 }
 
@@ -64,7 +65,7 @@ def nth(report: dict[str, Any], point: str, n: int) -> int:
 def test_a_killed_loop_ends_as_if_nobody_had_killed_it(
     scenario: str, tabled: dict[str, Any]
 ) -> None:
-    """Items 105 and 110."""
+    """Items 104, 105 and 110."""
     row = list(SCENARIOS).index(scenario)
     sampled = {} if FULL else {"stride": SCENARIOS[scenario], "first": 1 + row % 2}
     modes = MODES[row % len(MODES) :] + MODES[: row % len(MODES)]

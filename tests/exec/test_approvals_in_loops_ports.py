@@ -82,7 +82,6 @@ async def test_a_port_without_a_store_is_asked_again_on_recovery(bench: Bench):
 
 
 FAILURES = {
-    "an error": lambda _: RuntimeError("the mail server is down"),
     "True": lambda _: True,
     "a text": lambda _: "yes",
     "a request": lambda request: request,
@@ -96,6 +95,18 @@ async def test_what_is_not_plainly_a_yes_is_a_no(bench: Bench, says: Any):
     result = await bench.run(play(MAIL, "done"), [bench.mail], executor=executor)
     assert (result.tool_results[0].status, bench.ran) == ("denied", [])
     assert "approval port" in said(result)[2][1]
+
+
+async def test_a_port_that_fails_says_neither_yes_nor_no(bench: Bench):
+    """Items 11, 115: nothing runs, nothing is denied, and a later recovery asks again."""
+    _, executor = asking(lambda _: RuntimeError("the mail server is down"))
+    model = play(MAIL, "done")
+    with pytest.raises(RuntimeError, match="mail server"):
+        await bench.run(model, [bench.mail], executor=executor)
+    assert (bench.ran, (await bench.step())[1]) == ([], "running")
+    _, executor = asking(lambda _: YES)
+    result = await bench.recover(model, [bench.mail], executor=executor)
+    assert (result.status, bench.ran) == ("done", [("mail", "x")])
 
 
 async def test_control_flow_of_a_port_passes_through_and_the_run_can_be_recovered(bench: Bench):
@@ -119,9 +130,13 @@ async def test_a_store_that_fails_when_the_decision_is_used_up_runs_nothing(benc
     async def fails(*_: Any) -> Any:
         raise OSError("disk")
 
-    bench.approvals.consume = fails
+    kept, bench.approvals.consume = bench.approvals.consume, fails
+    with pytest.raises(OSError, match="disk"):
+        await bench.recover(model, [bench.mail])
+    assert bench.ran == []
+    bench.approvals.consume = kept
     result = await bench.recover(model, [bench.mail])
-    assert (result.tool_results[0].status, bench.ran) == ("denied", [])
+    assert (result.status, bench.ran) == ("done", [("mail", "x")])
 
 
 async def test_a_decision_that_somebody_else_used_runs_nothing(bench: Bench):

@@ -173,13 +173,7 @@ async def test_a_database_keeps_little_beside_the_history(tmp_path, used):
 @pytest.mark.parametrize(
     "used",
     [
-        pytest.param(
-            charge,
-            id="non-idempotent",
-            marks=pytest.mark.xfail(
-                strict=True, reason="the position is handed over early and commits alone: 3 a turn"
-            ),
-        ),
+        pytest.param(charge, id="non-idempotent"),
         pytest.param(look_up, id="idempotent"),
     ],
 )

@@ -78,7 +78,7 @@ def test_an_edit_may_leave_no_arguments():
     ids=repr,
 )
 def test_an_edit_that_does_not_plainly_name_this_tool_and_its_arguments_decides_nothing(edit):
-    """Case 11: an edit keeps the tool."""
+    """Field report B39: an edit keeps the tool."""
     assert read_answer(edit, "charge", "approval") is None
     assert read_answers({"decisions": [edit]}, [GATED]) == {}
     assert read_answers({"call_1": edit}, [GATED]) == {}

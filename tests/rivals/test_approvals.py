@@ -84,6 +84,16 @@ async def test_an_approval_survives_a_failure_of_the_approval_store(shop: Shop, 
     assert (result.status, shop.effects) == ("done", ["pay 5"])
 
 
+async def test_nobody_denied_what_nobody_could_be_asked(shop: Shop):
+    """W04: the store is away when the call has to wait: the run can be recovered, and then somebody is asked."""
+    away = Executor(approvals=Away(shop.approvals, "request"))
+    with pytest.raises(OSError, match="away"):
+        await shop.run(play(*ONE), [shop.pay], executor=away)
+    assert await shop.status() == "running"
+    paused = await shop.recover(play(*ONE), [shop.pay])
+    assert ([each.tool for each in paused.pending], shop.effects) == (["pay"], [])
+
+
 async def test_an_approval_survives_a_kill_inside_the_tool(shop: Shop, workers: Workers):
     """W04: what is asked then is what became of the call, not for another approval."""
     await shop.run(play(*ONE), [shop.pay])

@@ -44,7 +44,7 @@ def way(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("answer", MISFITS.values(), ids=MISFITS)
 async def test_both_calls_wait_on_and_the_request_says_why(answer, way, tmp_path, driver):
-    """Item 120; case 9: positions count at full length only."""
+    """Item 120; field report B18: positions count at full length only."""
     office = Office(tmp_path, driver, way, TURN, confirm=("pay", "mail"))
     (asked,) = interrupts(await office.go())
 

@@ -73,7 +73,7 @@ async def test_asked_by_both_an_edit_of_theirs_is_shown_by_ours_before_it_runs(
     assert office.ran == ["pay:7"]
 
 
-async def test_case_9_decisions_in_the_users_own_order_reach_the_right_calls(way, tmp_path, driver):
+async def test_decisions_in_the_users_own_order_reach_the_right_calls(way, tmp_path, driver):
     """The human rejects pay and approves mail; the interface lists mail first."""
     office = Office(tmp_path, driver, way, TURN, confirm=("pay", "mail"))
     (asked,) = interrupts(await office.go())
@@ -85,7 +85,7 @@ async def test_case_9_decisions_in_the_users_own_order_reach_the_right_calls(way
     assert office.ran == ["mail:a"]
 
 
-async def test_case_9_control_langchain_takes_them_by_position(driver, oracle):
+async def test_control_langchain_takes_them_by_position(driver, oracle):
     tools = [oracle.tool("pay"), oracle.tool("mail")]
     app = bare_app("agent", ScriptedChat(TURN), tools, driver.saver, *theirs()())
     await driver.invoke(app, GO)
@@ -95,7 +95,7 @@ async def test_case_9_control_langchain_takes_them_by_position(driver, oracle):
     assert oracle.lines == ["pay:/x"]
 
 
-async def test_case_11_an_edit_into_another_tool_decides_nothing(way, tmp_path, driver):
+async def test_an_edit_into_another_tool_decides_nothing(way, tmp_path, driver):
     office = Office(
         tmp_path, driver, way, ask(("mail", "x", "c1")), confirm={"mail": CONFIRM, "pay": CONFIRM}
     )
@@ -107,9 +107,7 @@ async def test_case_11_an_edit_into_another_tool_decides_nothing(way, tmp_path, 
     assert office.ran == []
 
 
-async def test_case_11_an_edit_of_theirs_into_another_tool_meets_that_tools_gate(
-    way, tmp_path, driver
-):
+async def test_an_edit_of_theirs_into_another_tool_meets_that_tools_gate(way, tmp_path, driver):
     """Also inside our gate: what a call is turned into waits as what it is."""
     on: Any = {"mail": {"allowed_decisions": ["edit"]}}
     office = Office(

@@ -112,7 +112,7 @@ async def test_an_argument_that_the_tool_does_not_have_is_not_dropped(way, tmp_p
 
 
 async def test_an_edit_keeps_the_tool(way, tmp_path, driver):
-    """Case 11: an edit never turns a call into one of another tool."""
+    """Field report B39: an edit never turns a call into one of another tool."""
     office = Office(tmp_path, driver, way, TURN)
 
     still = await office.decide(await office.go(), c1=edit("mail", "1"))

@@ -174,7 +174,7 @@ def together(start_child: Any, way: str, folder: Path, *given: Any) -> list[Any]
 
 
 def test_two_processes_that_approve_at_once_run_one_body(way, tmp_path, start_child, oracle):
-    """Case 6, item 116."""
+    """Field report B07, item 116."""
     made(way, str(tmp_path)).invoke(GO, THREAD)
     answer = by_call(asked_of(made(way, str(tmp_path))), {"c1": APPROVE})
 

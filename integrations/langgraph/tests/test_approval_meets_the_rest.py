@@ -78,7 +78,7 @@ async def test_what_waits_is_kept_however_old_it_is(way, tmp_path, driver):
 async def test_a_tool_that_a_deploy_took_away_does_not_run_when_it_is_approved(
     way, tmp_path, driver
 ):
-    """Case 30."""
+    """Field report B31."""
     office = Office(tmp_path, driver, way, TURN)
     asked = await office.go()
     del office.bodies["pay"]
@@ -90,7 +90,7 @@ async def test_a_tool_that_a_deploy_took_away_does_not_run_when_it_is_approved(
 
 
 async def test_a_schema_that_a_deploy_changed_does_not_run_what_was_approved(way, tmp_path, driver):
-    """Case 30: the approved arguments no longer fit."""
+    """Field report B31: the approved arguments no longer fit."""
     office = Office(tmp_path, driver, way, ask(("pay", {"x": "1", "to": "ann"}, "c1")))
     asked = await office.go()
 
@@ -196,7 +196,7 @@ async def test_a_jump_over_the_question_meets_it_at_the_tool(way, tmp_path, driv
 
 
 async def test_a_new_message_while_a_call_waits_lets_nothing_run(way, tmp_path, driver):
-    """Case 29; a late answer to the old question neither."""
+    """Field report B24; a late answer to the old question neither."""
     office = Office(tmp_path, driver, way, TURN)
     asked = await office.go()
     await office.go({"messages": [("user", "never mind")]})

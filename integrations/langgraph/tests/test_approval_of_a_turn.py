@@ -122,7 +122,7 @@ async def test_an_answer_without_a_name_may_decide_all_of_them(office):
 
 @in_a_node
 async def test_decisions_may_come_one_by_one_in_any_order(office):
-    """Case 45, field report B48: the model goes on once, when all are answered."""
+    """Field report B48: the model goes on once, when all are answered."""
     asked = await office.go()
 
     for name in ("c3", "c1", "c4"):

@@ -51,7 +51,7 @@ def clicks(way, tmp_path, sync_saver) -> Any:
 
 
 def test_clicked_twice_it_runs_once_and_so_does_the_next_turn(clicks):
-    """Case 6: approve clicked twice at the same moment."""
+    """Field report B07: approve clicked twice at the same moment."""
     outcomes = clicks(APPROVE, APPROVE)
 
     states = [each for each in outcomes if not isinstance(each, Exception)]
@@ -158,7 +158,7 @@ async def test_what_provably_did_nothing_runs_again_under_the_same_approval(way,
 
 @pytest.mark.parametrize("way", ["agent"])
 async def test_a_retry_around_an_approved_call_asks_and_does_not_repeat(way, tmp_path, driver):
-    """Case 13: the effect may have happened; the approval was for one body."""
+    """Field report B13: the effect may have happened; the approval was for one body."""
 
     def retry() -> list[Any]:
         return [ToolRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)]

@@ -206,10 +206,18 @@ def check_value(question: Question, decision: Happened, policy: ToolPolicy) -> N
 
 def _standing(entries: Entries) -> Iterator[tuple[str, tuple[CallRecord, Entry]]]:
     """The records that count: not late ones, nor those below a call that is over."""
-    over = [f"{key}/" for key, (_, entry) in entries.items() if entry.state == "done"]
+    over = {key for key, (_, entry) in entries.items() if entry.state == "done"}
     for key, found in entries.items():
-        if LATE not in key and not any(key.startswith(prefix) for prefix in over):
+        if LATE not in key and over.isdisjoint(_above(key)):
             yield key, found
+
+
+def _above(key: str) -> Iterator[str]:
+    """The keys of the calls that this one stands in."""
+    at = key.find("/")
+    while at >= 0:
+        yield key[:at]
+        at = key.find("/", at + 1)
 
 
 def _waits(stored: StoredApproval) -> bool:

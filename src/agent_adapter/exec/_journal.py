@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeGuard
 
 from agent_adapter._canonical import digest, encode
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
@@ -54,7 +54,7 @@ class Journal:
         self._encoder = encoder
         self._decoder = decoder
         self._observer = observer
-        self._recorder = observer if isinstance(observer, Recorder) else None
+        self._recorder = observer if observer is not None and _is_recorder(observer) else None
         self._path = path
         self._parent = parent
         self._claims_calls = calls
@@ -336,9 +336,19 @@ def make_journal(
     Raises:
         ToolUsageError: `data` is not the data of a journal.
     """
-    return Journal(
-        _owned({} if data is None else data), encoder=encoder, decoder=decoder, observer=observer
-    )
+    owned = {} if data is None else _owned(data)
+    return Journal(owned, encoder=encoder, decoder=decoder, observer=observer)
+
+
+def _is_recorder(observer: Observer) -> TypeGuard[Recorder]:
+    # A protocol's own check looks at every member, for each journal of each call; that is for strangers.
+    kind = type(observer)
+    if kind not in _recorders:
+        _recorders[kind] = isinstance(observer, Recorder)
+    return _recorders[kind]
+
+
+_recorders: dict[type, bool] = {}
 
 
 def _owned(data: JournalData) -> JournalData:

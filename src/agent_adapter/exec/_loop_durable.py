@@ -1,23 +1,20 @@
-"""Durable: what a loop with a store has beside a plain one: its position, its decisions, and the save that is on its way."""
+"""Durable: what a loop with a store has beside a plain one: its position, its decisions, and the save that is to come."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._entering import Answers, Replay
 from agent_adapter.exec._entries import CallId
-from agent_adapter.exec._gather import ended
 from agent_adapter.exec._ledger import Ledger
-from agent_adapter.exec._loop_log import LoopLog, Records
+from agent_adapter.exec._loop_log import LoopLog, Opened, Records
 from agent_adapter.exec._loop_state import LoopState
 from agent_adapter.exec._loop_store import LoopStore, View
 from agent_adapter.exec._recorder import LedgerRecorder
+from agent_adapter.exec._saving import Saving
 from agent_adapter.exec._slot import Slot
 from agent_adapter.policies import ToolPolicy
-
-if TYPE_CHECKING:
-    import asyncio
 
 CLAIM_WAIT_S = 5.0
 
@@ -33,6 +30,7 @@ class Durable:
         used: what the run had used when the present turn began; its calls count again when it is met again.
         claim_wait_s: how long another worker that may be alive is waited for; 0 once it has been.
         probes: what the tools' own probes said in this recovery.
+        opened: the records whose seal it has checked.
     """
 
     kept: LoopStore
@@ -41,28 +39,26 @@ class Durable:
     used: Mapping[str, float] = field(default_factory=dict)
     claim_wait_s: float = CLAIM_WAIT_S
     probes: dict[tuple[str, str], Any] = field(default_factory=dict)
-    _saving: "asyncio.Task[None] | None" = None
+    opened: Opened = field(default_factory=dict)
+    _saving: Saving | None = None
 
     def begin_turn(self, state: LoopState, used: Mapping[str, float], view: View | None) -> None:
-        """Save the turn's position: on its way when this returns, stored before any of its calls begins.
+        """Make the turn's position ready: it is stored before any of its calls begins or anybody is asked.
 
         Handed to the store right before the first call's record, it can share that record's commit.
         """
-        self.known, self.used, self.claim_wait_s = {}, used, CLAIM_WAIT_S
+        self.known, self.opened, self.used, self.claim_wait_s = {}, {}, used, CLAIM_WAIT_S
         self._saving = self.kept.saving(state, used, view)
 
     async def saved(self) -> None:
-        """Wait for the save that is on its way, to its end.
+        """Wait for the turn's position, to its end.
 
         Raises:
             CheckpointConflict: another worker took the run; and whatever else the save raised.
         """
         if self._saving is not None:
             saving, self._saving = self._saving, None
-            cancelled = await ended([saving], shield=True)
-            saving.result()
-            if cancelled is not None:
-                raise cancelled
+            await saving.end()
 
     async def save(self, state: LoopState, used: Mapping[str, float], view: View | None) -> None:
         """Save the position of a loop that ends or pauses."""
@@ -78,6 +74,7 @@ class Durable:
             kept.position,
             known=self.known,
             saving=self._saving,
+            opened=self.opened,
         )
         ledger = Ledger(
             kept.store, claim_wait_s=self.claim_wait_s, on_busy="ask", log=log, probes=self.probes
@@ -92,6 +89,8 @@ class Durable:
             run_id=kept.run_id,
             life=f"{kept.run_id}/{seed}",
             identify=lambda slot: call_of(kept.run_id, kept.name, seed, slot),
+            # A person must not be shown a call that a crash would make the model think of anew.
+            before_asking=log.saved,
         )
 
 

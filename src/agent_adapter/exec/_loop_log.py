@@ -1,13 +1,13 @@
 """The call log of a loop's present turn: records in the loop's own run, fenced by the step of its position."""
 
-import asyncio
-
 from agent_adapter._sealing import KeyRing
 from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._entries import CallId, Entry, from_record, to_record
+from agent_adapter.exec._saving import Saving
 from agent_adapter.exec.checkpoints import CallLookup, CallRecord, DurableStore
 
 Records = dict[str, CallRecord]
+Opened = dict[str, tuple[CallRecord, Entry]]
 
 
 class LoopLog:
@@ -21,7 +21,8 @@ class LoopLog:
         ring: the keys of its documents.
         position: (step, segment) of the run as this worker saved it.
         known: the records that were read at this position.
-        saving: the save of the position, when it is still on its way: it may share its commit with the first record.
+        saving: the save of the position, when it is still to come: it may share its commit with the first record.
+        opened: records whose seal was checked already; shared by the looks of one recovery.
     """
 
     def __init__(
@@ -32,7 +33,8 @@ class LoopLog:
         position: tuple[int, int],
         *,
         known: Records | None = None,
-        saving: "asyncio.Task[None] | None" = None,
+        saving: Saving | None = None,
+        opened: Opened | None = None,
     ) -> None:
         self._store = store
         self._ring = ring
@@ -41,6 +43,7 @@ class LoopLog:
         self._known = dict(known or {})
         self._met: set[str] = set()
         self._saving = saving
+        self.opened: Opened = {} if opened is None else opened
 
     async def read(self, run: str) -> dict[str, tuple[CallRecord, Entry]]:
         """Every call of the position by key, in the order first written."""
@@ -88,13 +91,15 @@ class LoopLog:
         del life  # a position has one segment
         record = to_record(self._ring, call, self._segment, entry)
         step = self._step if fenced else None
-        saving = self._saving is not None and not self._saving.done()
+        saving = self._saving if self._saving is not None and not self._saving.done else None
+        if saving is not None:
+            await saving.hand_over()
         try:
             standing = await self._store.claim_call(
                 call.run, self._segment, record, seen, step=step
             )
         except CheckpointConflict:
-            if not saving:
+            if saving is None:
                 raise
             # The store took the record before the position that it belongs to.
             await self.saved()
@@ -112,8 +117,7 @@ class LoopLog:
             CheckpointConflict: another worker took the run; and whatever else the save raised.
         """
         if self._saving is not None:
-            # Many calls wait for one save, and one that is cancelled must not take it from the others.
-            await asyncio.shield(self._saving)
+            await self._saving.end()
             self._saving = None
 
     def segment(self, run: str) -> int | None:
@@ -122,4 +126,9 @@ class LoopLog:
         return self._segment
 
     def _entry(self, record: CallRecord) -> Entry:
-        return from_record(self._ring, self._run_id, self._segment, record)
+        opened = self.opened.get(record.key)
+        if opened is not None and opened[0] == record:
+            return opened[1]
+        entry = from_record(self._ring, self._run_id, self._segment, record)
+        self.opened[record.key] = record, entry
+        return entry

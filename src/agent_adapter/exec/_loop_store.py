@@ -1,17 +1,18 @@
 """A loop's position in its store: a small sealed head, an append-only history, and the compare-and-set that moves both."""
 
-import asyncio
 import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agent_adapter._canonical import ordered
 from agent_adapter._sealing import KeyRing, seal, unseal
 from agent_adapter.errors import CheckpointNotFound, CheckpointStoreCorrupt
 from agent_adapter.exec._loop_messages import from_plain_message, plain_message
 from agent_adapter.exec._loop_state import LoopState
+from agent_adapter.exec._saving import Saving
 from agent_adapter.exec.checkpoints import (
     Checkpoint,
     CheckpointKind,
@@ -99,12 +100,10 @@ class LoopStore:
             CheckpointConflict: another worker moved the run, or (at the first save) the run exists.
             NotSealable: a message holds what is no plain JSON; nothing was stored.
         """
-        await self.saving(state, used, view)
+        await self.saving(state, used, view).now()
 
-    def saving(
-        self, state: LoopState, used: Mapping[str, float], view: View | None
-    ) -> "asyncio.Task[None]":
-        """As `save`, under way: what is handed to the store after this comes after it."""
+    def saving(self, state: LoopState, used: Mapping[str, float], view: View | None) -> Saving:
+        """As `save`, to be handed over with the first record that stands on it."""
         chunks = _chunks_of(state.added)
         kept, self._chunks = self._chunks, self._chunks + len(chunks)
         self._chain = _chained(self._chain, chunks)
@@ -134,7 +133,7 @@ class LoopStore:
             kept=kept,
             lineage=self.lineage,
         )
-        return asyncio.create_task(self.store.save(self.run_id, self._step, checkpoint))
+        return Saving(partial(self.store.save, self.run_id, self._step, checkpoint))
 
     async def read(self) -> Stored:
         """The run as it is stored; nothing is written.

@@ -31,6 +31,7 @@ class LedgerRecorder:
         run_id: the durable run that they belong to.
         life: see `Recorder`.
         identify: which call a slot stands for.
+        before_asking: waited for before the executor asks a person.
     """
 
     def __init__(
@@ -40,11 +41,13 @@ class LedgerRecorder:
         run_id: str,
         life: str,
         identify: Callable[[Slot], CallId],
+        before_asking: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.run_id = run_id
         self.life = life
         self._enter = enter
         self._identify = identify
+        self._before_asking = before_asking
         self._attempts: dict[Slot, Attempt] = {}
         self._open: set[Slot] = set()
         self._parked: set[Slot] = set()
@@ -72,6 +75,8 @@ class LedgerRecorder:
         self._requests[slot] = request
         known = self._attempts[slot].gate.approval(request.id)
         if known is None:
+            if self._before_asking is not None:
+                await self._before_asking()
             return None
         edits = None if known["edits"] is None else decode(known["edits"])
         return ApprovalDecision(

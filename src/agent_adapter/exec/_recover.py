@@ -15,7 +15,7 @@ from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._ledger import Ledger
 from agent_adapter.exec._looking import Entries
 from agent_adapter.exec._loop_durable import CLAIM_WAIT_S, Durable
-from agent_adapter.exec._loop_log import LoopLog
+from agent_adapter.exec._loop_log import LoopLog, Opened
 from agent_adapter.exec._loop_state import Resumed, advance
 from agent_adapter.exec._loop_store import LoopStore, Stored
 from agent_adapter.exec._questions import Decision, DoNotRun, Happened, Rerun
@@ -134,12 +134,13 @@ class _Recovery:
         self._loop = loop
         self._kept = kept
         self._decisions = decisions
+        self._opened: Opened = {}
         self._probes: dict[tuple[str, str], Any] = {}
         self.doubts = self._doubts()
 
     def _doubts(self) -> Doubts:
         kept = self._kept
-        log = LoopLog(kept.store, kept.ring, kept.run_id, kept.position)
+        log = LoopLog(kept.store, kept.ring, kept.run_id, kept.position, opened=self._opened)
         self._log = log
         return Doubts(
             Ledger(kept.store, log=log, probes=self._probes),
@@ -169,6 +170,7 @@ class _Recovery:
             used=stored.used,
             claim_wait_s=0.0,
             probes=self._probes,
+            opened=self._opened,
         )
         return await self._loop.run(state, durable, stored.view)
 

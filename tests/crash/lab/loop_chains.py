@@ -22,10 +22,11 @@ from record import Record
 PATIENCE_S = 40
 TRIES = 5
 
-# `once`: one worker is killed and the next goes on. `idle`: before that others recover and nobody decides. `early`: the
-# person decides whatever is parked before anybody goes on. `twice`, `thrice`: those that go on are killed as well.
-# `refuse`: the person lets no call in doubt run. `bare`: the loop has no checkpoints, and starts again from its beginning.
-Mode = Literal["once", "idle", "early", "twice", "thrice", "refuse", "bare"]
+# `once`: one worker is killed and the next goes on. `stop`: it is interrupted instead, as by Ctrl-C. `idle`: before that
+# others recover and nobody decides. `early`: the person decides whatever is parked before anybody goes on. `twice`,
+# `thrice`: those that go on are killed as well. `refuse`: the person lets no call in doubt run. `bare`: the loop has no
+# checkpoints, and starts again from its beginning.
+Mode = Literal["once", "stop", "idle", "early", "twice", "thrice", "refuse", "bare"]
 KILLS: dict[Mode, int] = {"twice": 2, "thrice": 3}
 
 Work = Callable[[LoopWorker], Coroutine[Any, Any, Any]]
@@ -58,8 +59,9 @@ def run_chain(
     mood: Mood = "refuse" if mode == "refuse" else "honest"
     work: Work = LoopWorker.unprotected if mode == "bare" else LoopWorker.converse
     left = len(points_in(unharmed))
-    code = _victim(folder, scenario, work, kill_at)
-    kills = int(code == -signal.SIGKILL)
+    code = _victim(folder, scenario, work, kill_at, stops=mode == "stop")
+    # An interrupted worker ends with what it had begun, or is through.
+    kills = int(code in (0, 1) if mode == "stop" else code == -signal.SIGKILL)
     troubles = [] if kills else [f"the kill at {kill_at} did not fire, it ended with {code}"]
     passed = points_in(folder)
     chance = random.Random(f"{seed} {mode} {kill_at}")  # noqa: S311 - the same kills every time
@@ -81,16 +83,17 @@ def run_chain(
     return Chain(passed[-1] if passed else "", kills, verdict)
 
 
-def _victim(folder: Path, scenario: str, work: Work, kill_at: int | str) -> int:
+def _victim(folder: Path, scenario: str, work: Work, kill_at: int | str, *, stops: bool) -> int:
     """The exit code of a worker that is killed at this point, in a folder of its own.
 
     Threads that meet in another order than when the points were listed may pass fewer of them: such a run is thrown away,
     and another is killed at the last point.
     """
+    sent = signal.SIGINT if stops else signal.SIGKILL
     folder.mkdir(parents=True)
-    code = in_child(folder, scenario, work, kill_at)
+    code = ended(start_child(folder, scenario, work, kill_at, sent=sent))
     for _ in range(TRIES):
-        if code or isinstance(kill_at, str):
+        if code or stops or isinstance(kill_at, str):
             break
         kill_at = min(kill_at, len(points_in(folder)))
         shutil.rmtree(folder)

@@ -51,10 +51,8 @@ def run_race(job: Mapping[str, Any]) -> dict[str, Any]:
     codes = [ended(pid) for pid in pids]
     raced = Counter(line["ended"] for line in record.read("ends")[before:])
     codes.append(in_child(run, scenario, LoopWorker.converse))
-    verdict = judge(record, scenario, "once", kills=1, unharmed=Record(folder / "unharmed"))
-    # Each racer may have asked the model before it was cut off.
-    bad = [why for why in verdict.bad if "asked for again" not in why]
-    return {"killed": killed, "codes": codes, "raced": dict(raced), "bad": bad}
+    verdict = judge(record, scenario, "race", kills=1, unharmed=Record(folder / "unharmed"))
+    return {"killed": killed, "codes": codes, "raced": dict(raced), "bad": verdict.bad}
 
 
 def run_freezes(job: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loop_points import hit
+from loop_points import PointedApprovals, hit
 from record import Record
 
-from agent_adapter import Registry, Tool, ToolCall, tool
+from agent_adapter import Executor, Registry, RunContext, StoreApprovals, Tool, ToolCall, tool
 from agent_adapter.exec import (
     DidNotHappen,
     HandoffModel,
@@ -184,6 +184,25 @@ def agents(record: Record) -> tuple[Model, list[Tool]]:
     return model(record, script), [charge(record), made]
 
 
+def opaque(record: Record) -> tuple[Model, list[Tool]]:
+    """An agent that is a function: nobody can tell from outside which tools it has."""
+    executor = Executor(approvals=StoreApprovals(PointedApprovals(record.folder / "approvals.db")))
+    work = [
+        (charge(record), "i"),
+        (charge(record, name="safe", idempotent=True), "s"),
+        (charge(record, name="mail", confirm=True), "j"),
+        (charge(record), "i"),
+    ]
+
+    async def helps(task: str, ctx: RunContext) -> str:
+        del task
+        return ", ".join([await executor.run(made, {"order": order}, ctx) for made, order in work])
+
+    script: Script = [[("charge", "a"), ("helper", "help"), ("charge", "i")], [("charge", "b")]]
+    made = agent_tool(helps, name="helper", description="helps")
+    return model(record, script), [charge(record), made]
+
+
 def handed(record: Record) -> tuple[Model, list[Tool]]:
     inner: Script = [[("charge", "i"), ("charge", "i")]]
     script: Script = [[("charge", "a")], [("desk", "take over")]]
@@ -203,5 +222,11 @@ SCENARIOS = {
     "reconciled": Scenario(reconciled, {"a": 2, "b": 1, "c": 1}, asks=False),
     "approved": Scenario(approved, {"a": 3, "b": 1, "d": 1}, requests=5),
     "agents": Scenario(agents, {"a": 1, "i": 3, "j": 1, "k": 1, "b": 1}, requests=1),
+    "opaque": Scenario(
+        opaque,
+        {"a": 1, "i": 3, "s": 1, "j": 1, "b": 1},
+        repeatable=frozenset("s"),
+        requests=1,
+    ),
     "handed": Scenario(handed, {"a": 1, "i": 2}),
 }

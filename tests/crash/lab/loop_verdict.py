@@ -45,11 +45,13 @@ def judge(record: Record, name: str, mode: str, *, kills: int, unharmed: Record)
     if mode != "bare":
         keys = Counter((_plain(line["order"]), line["key"]) for line in effects)
         bad += _effects(keys, scenario, exact=mode != "refuse")
-        bad += [f"{again} turns were asked for again after {kills} kills"] if again > kills else []
+        if mode != "race" and again > kills:
+            bad.append(f"{again} turns were asked for again after {kills} kills")
         bad += _history(record, unharmed, exact=mode != "refuse")
-        bad += _patience(record) + _questions(record, scenario)
+        bad += _patience(record) + _questions(record, scenario, alone=mode != "race")
         requests = {line["request"] for line in record.read("decided")}
-        if len(requests) != scenario.requests:
+        # An agent whose call was refused may not come as far as its request.
+        if mode != "refuse" and len(requests) != scenario.requests:
             bad.append(f"{len(requests)} requests were decided, not {scenario.requests}")
     return Verdict(bad, len(doubts), duplicates, again)
 
@@ -109,14 +111,18 @@ def _shape(message: dict[str, Any]) -> tuple[Any, ...]:
     return message["role"], message.get("call_id"), message.get("name"), calls
 
 
-def _questions(record: Record, scenario: Scenario) -> list[str]:
-    """What was asked about calls in doubt says what a person needs to know; and no more was asked than that."""
+def _questions(record: Record, scenario: Scenario, *, alone: bool) -> list[str]:
+    """What was asked about calls in doubt says what a person needs to know; and no more was asked than that.
+
+    A worker that is `alone` knows that whoever was at the call is dead; of others it may be told that they live.
+    """
     asked = [call for line in record.read("doubts") for call in line["calls"]]
     bad = [f"{len(asked)} calls that a probe can answer were asked about"] if asked else []
-    bad = [] if scenario.asks else bad
+    bad = [] if scenario.asks or not alone else bad
     for call in asked:
         order = _plain(call["arguments"]["order"])
-        if not call["owner_known_dead"] or not call["idempotency_key"] or not call["tool"]:
+        known = call["owner_known_dead"] or not alone
+        if not known or not call["idempotency_key"] or not call["tool"]:
             bad.append(f"the question about {order} does not say enough: {call}")
         if order in scenario.repeatable:
             bad.append(f"{order} may simply run again, and was asked about")

@@ -53,21 +53,13 @@ class Parked(GraphInterrupt):
     Args:
         questions: what is asked.
         note: why an answer that is around decided nothing.
-        others: interrupts that are not ours.
-        apart: one interrupt for each question, where the answers are read call by call.
+        others: interrupts beside that of these questions.
     """
 
     def __init__(
-        self,
-        questions: Sequence[Question],
-        note: str = "",
-        others: Sequence[Interrupt] = (),
-        *,
-        apart: bool = False,
+        self, questions: Sequence[Question], note: str = "", others: Sequence[Interrupt] = ()
     ) -> None:
-        groups = [[question] for question in questions] if apart else [questions]
-        ours = [interrupt for group in groups for interrupt in interrupts_of(group, note)]
-        super().__init__((*ours, *others))
+        super().__init__((*interrupts_of(questions, note), *others))
         self.questions = tuple(questions)
         self.note = note
 

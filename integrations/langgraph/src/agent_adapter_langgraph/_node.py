@@ -19,7 +19,6 @@ from agent_adapter.exec.integration import (
     CallId,
     Edited,
     LedgerRecorder,
-    Question,
     Replay,
     Slot,
     make_journal,
@@ -100,9 +99,10 @@ class NodeRecorder(LedgerRecorder):
         )
         self._core = core
         self._visit = visit
-        self._note = ""
+        self._slots: dict[str, Slot] = {}
         self._places: dict[Slot, int] = {}
-        self._asked: dict[int, Question] = {}
+        self._notes: dict[Slot, str] = {}
+        self._asked: dict[int, Parked] = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -117,6 +117,7 @@ class NodeRecorder(LedgerRecorder):
     def _identify(self, slot: Slot) -> CallId:
         # The journal's key already counts equal calls, in the order of the node's code.
         call = visit_call(self._visit, slot.tool, slot.key, slot.arguments)
+        self._slots[call.key] = slot
         return replace(call, call_id=slot.call_id or call.call_id)
 
     async def look(self, slot: Slot) -> ToolResult | None:
@@ -134,7 +135,7 @@ class NodeRecorder(LedgerRecorder):
 
     async def _into(self, call: CallId, policy: ToolPolicy) -> Replay | Attempt:
         answers = await self._core.answers(self._visit, [call])
-        self._note = answers.note
+        self._notes[self._slots[call.key]] = answers.note
         return await self._core.ledger.enter(
             call,
             policy=policy,
@@ -150,7 +151,7 @@ class NodeRecorder(LedgerRecorder):
         attempt = self.attempt(slot)
         verdict = attempt.gate.verdict_on(request.arguments)
         if isinstance(verdict, Edited) and not _accepts(slot, verdict):
-            verdict, self._note = None, EDIT_DOES_NOT_FIT
+            verdict, self._notes[slot] = None, EDIT_DOES_NOT_FIT
         if verdict is None and not attempt.decided_again:
             await self._asking(slot, self._ask(attempt, request))
         edits = dict(verdict.arguments) if isinstance(verdict, Edited) else None
@@ -187,7 +188,9 @@ class NodeRecorder(LedgerRecorder):
 
     def _pause(self) -> Parked:
         """The pause for everything that was asked, in the order of the calls."""
-        return Parked([self._asked[at] for at in sorted(self._asked)], self._note, apart=True)
+        # One interrupt for each: a node reads its answers call by call.
+        asked = [self._asked[at] for at in sorted(self._asked)]
+        return Parked([], others=[interrupt for each in asked for interrupt in each.args[0]])
 
     async def _ask(self, attempt: Attempt, request: ApprovalRequest) -> None:
         raise Asked(await attempt.ask_approval(request.arguments))
@@ -195,11 +198,12 @@ class NodeRecorder(LedgerRecorder):
     async def _asking(self, slot: Slot, work: Coroutine[Any, Any, T]) -> T:
         """What the work gives; a question that it asks is kept for the node's end."""
         try:
-            with leaving(self._note):
+            with leaving():
                 return await work
         except Parked as parked:
-            (self._asked[self._places[slot]],) = parked.questions
-            raise
+            pause = Parked(parked.questions, self._notes.get(slot, ""))
+            self._asked[self._places[slot]] = pause
+            raise pause from None
 
 
 def _accepts(slot: Slot, edited: Edited) -> bool:
