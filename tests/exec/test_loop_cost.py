@@ -190,4 +190,4 @@ async def test_a_turn_of_one_call_costs_two_commits(tmp_path, used):
     await run_tool_loop(alone(used, turns), [used], "go", checkpoints=store, max_steps=turns + 1)
     made = commits(path) - before - len(["the run is made", "the run ends"])
     # What the writer's thread meets in its queue depends on the machine now and then.
-    assert 2 * turns <= made <= 2.2 * turns
+    assert 2 * turns <= made <= 2.5 * turns

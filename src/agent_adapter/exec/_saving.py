@@ -16,7 +16,7 @@ class Saving:
 
     def __init__(self, save: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._save = save
-        self._handed = asyncio.Event()
+        self._handed = False
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -35,7 +35,8 @@ class Saving:
     async def hand_over(self) -> None:
         """Return once the store has the save: what is handed to it after that comes after it."""
         self._task = self._begin()
-        await self._handed.wait()
+        while not self._handed:  # noqa: ASYNC110 - an event would wake us a turn of the loop later, when the commit has left
+            await asyncio.sleep(0)
 
     async def end(self) -> None:
         """Return when it is stored, to its end also when the caller is cancelled meanwhile.
@@ -56,5 +57,5 @@ class Saving:
 
     async def _hand(self) -> None:
         # Whoever waits for this goes on after the save's first step, with which the store has it.
-        self._handed.set()
+        self._handed = True
         await self._save()
