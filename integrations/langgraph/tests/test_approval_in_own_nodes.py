@@ -130,7 +130,6 @@ async def test_a_call_is_named_as_the_node_named_it(tmp_path, driver):
     assert requests(asked) == {f"c{n}": ("approval", {"x": n}) for n in "123"}
 
 
-@pytest.mark.xfail(strict=True, reason="the calls of a node share one note")
 async def test_a_note_is_about_the_call_whose_answer_was_not_understood(tmp_path, driver):
     shop = Shop(tmp_path, driver, run_many(THREE))
     asked = await shop.begin()

@@ -199,7 +199,8 @@ async def test_a_call_in_doubt_beside_one_that_waits_is_asked_in_the_same_reques
         ["approve", "edit", "respond", "reject"],
     ]
     assert answers(done).items() >= {("c1", "sent"), ("c2", "pay 2 done")}
-    assert office.ran == ["look:0", "mail:1", "pay:2"]
+    # The first two run side by side.
+    assert (sorted(office.ran[:2]), office.ran[2:]) == (["look:0", "mail:1"], ["pay:2"])
 
 
 @in_a_node

@@ -90,6 +90,14 @@ class Entering:
         if found is None:
             return self._attempt(None, None)
         record, entry = found
+        recorded = Facts(
+            state=entry.state,
+            same=entry.digest == self.call.digest,
+            forked=entry.scope != self.call.scope,
+        )
+        if entry.state == "done" and next_step(recorded, self.rules) is Step.REPLAY:
+            # The common way in a recovery; nobody has to be asked, so no question is made.
+            return Replay(entry.outcome, entry.call_id)
         owner = self.ledger.owner_of(entry)
         question = self.ledger.question(self.call, entry, owner, tool=record.tool)
         decision = self.answers.get(question.id) or kept_decision(entry, question)

@@ -53,7 +53,8 @@ def from_entry(entry: Any, tool: str, returns: Any, decoder: Decoder | None) -> 
         NotSealable: the value's class is not (or no longer) reachable from `returns`.
     """
     if "value" in entry:
-        value = decode(entry["value"], known=reachable_types(returns), decoder=decoder)
+        known = reachable_types(returns) if _has_tags(entry["value"]) else {}
+        value = decode(entry["value"], known=known, decoder=decoder)
         return ToolResult(call_id="", tool=tool, value=value, replayed=True)
     return ToolResult(
         call_id="",

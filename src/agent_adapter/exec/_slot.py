@@ -8,6 +8,8 @@ from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
 from agent_adapter.policies import ToolPolicy
 
+_CAREFUL = ToolPolicy()
+
 
 @dataclass(eq=False)
 class Slot:
@@ -41,7 +43,7 @@ class Slot:
     path: str
     key: str
     returns: Any = None
-    policy: ToolPolicy = field(default_factory=ToolPolicy)
+    policy: ToolPolicy = _CAREFUL
     result: ToolResult | None = None
     kept: Any = None
     call_id: str = ""

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from agent_adapter.approvals import ApprovalRequest
-from agent_adapter.calls import ToolResult
+from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import DoubtfulCall, NotSealable, RecoveryNeedsDecision, ToolUsageError
 from agent_adapter.exec._asked import Asked
@@ -87,7 +87,7 @@ class Turns:
                 self._meter.check(self._limits, tool_calls=len(state.reply.calls))
                 # A body may change what it is given, and the history says what the model said.
                 batch = [
-                    self._executor.claim(deepcopy(call), self._ctx, self._registry)
+                    self._executor.claim(_own(call), self._ctx, self._registry)
                     for call in state.reply.calls
                 ]
                 if lost := journal.unclaimed():
@@ -109,6 +109,12 @@ class Turns:
                 "$", "journal", f"a call waits for a person, and these cannot wait with it: {lost}"
             )
         return TurnEnd(tuple(results), pending)
+
+
+def _own(call: ToolCall) -> ToolCall:
+    """The call, with arguments that nobody else holds."""
+    shared = any(isinstance(value, list | dict) for value in call.arguments.values())
+    return deepcopy(call) if shared else call
 
 
 def _changed(journal: Journal, lost: Sequence[str]) -> ToolUsageError:
