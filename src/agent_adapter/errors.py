@@ -99,7 +99,7 @@ class ToolTimeout(ToolFailed):
 
 
 class ToolDenied(ToolFailed):
-    """A guard, a limit of the tool or a person refused the call, or withheld its result; the message says why."""
+    """A guard or a person refused the call, nobody could be asked, or a guard withheld its result; the message says why."""
 
 
 class ApprovalPending(ToolFailed):

@@ -121,7 +121,7 @@ class Meter:
             self._parent.add(used)
 
     def used(self) -> dict[str, float]:
-        """What was used, by name: `tool_calls`, `model_calls`, `tokens`, `cost`, `seconds`."""
+        """What was used, by name: `tool_calls`, `model_calls`, `tokens`, `cost`, `seconds`; the first look starts the clock."""
         with self._lock:
             now = self._clock()
             self._began = now if self._began is None else self._began

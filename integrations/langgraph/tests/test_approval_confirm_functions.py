@@ -171,7 +171,12 @@ async def test_where_nothing_could_wait_the_call_is_refused(
     "way",
     [
         "node",
-        pytest.param("agent", marks=pytest.mark.xfail(strict=True, reason="a hook after the model is not told which tools there are")),
+        pytest.param(
+            "agent",
+            marks=pytest.mark.xfail(
+                strict=True, reason="a hook after the model is not told which tools there are"
+            ),
+        ),
         "wrapped",
     ],
 )

@@ -28,7 +28,7 @@ _TABLES = {
 }
 # Made where they are missing. Who does not know such a table does not touch it, so the version stays.
 _ADDED = {"agent_adapter_approvals"}
-# Partial, so that a save that leaves the status alone touches neither.
+# Partial, so that a save that leaves the status alone touches none of them.
 _INDEXES = {
     "agent_adapter_unfinished": "agent_adapter_checkpoints (name) WHERE status = 'running'",
     "agent_adapter_ended": (

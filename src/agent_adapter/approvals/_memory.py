@@ -61,8 +61,8 @@ class MemoryApprovalStore:
         """Every request that can still be decided, in the order in which they were parked."""
         with self._lock:
             waiting = [s.request for s in self._stored.values() if s.decision is None]
-        now = self._clock()
-        return [copy_of_request(each) for each in waiting if not rules.has_expired(each, now)]
+        at = self._clock()
+        return [copy_of_request(each) for each in waiting if not rules.has_expired(each, at)]
 
 
 def _copy(stored: StoredApproval) -> StoredApproval:

@@ -59,6 +59,7 @@ class SQLiteApprovalStore:
         Raises:
             ApprovalConflict: the id stands for another tool or other arguments.
             CheckpointStoreCorrupt: what is stored under the id was changed.
+            ToolUsageError: a name is empty or no text, a time has no zone, or the request is too large for a store.
             NotSealable: the arguments are not plain JSON.
         """
         rules.check_request(request)
@@ -69,6 +70,7 @@ class SQLiteApprovalStore:
 
         Raises:
             CheckpointStoreCorrupt: it was changed.
+            ToolUsageError: the id is empty or no text.
         """
         rules.check_name("request_id", request_id)
         return await self._read(partial(rows.load, request_id=request_id))
@@ -77,7 +79,7 @@ class SQLiteApprovalStore:
         """Store the decision; see `ApprovalStore.decide`.
 
         Raises:
-            ToolUsageError: no such request.
+            ToolUsageError: no such request, a time without a zone, or the decision is too large for a store.
             ApprovalConflict: it was decided differently, or it has expired.
             CheckpointStoreCorrupt: the request was changed.
             NotSealable: the edits hold a value that would not come back as it is.
@@ -107,8 +109,8 @@ class SQLiteApprovalStore:
             CheckpointStoreCorrupt: one of them was changed.
         """
         waiting = await self._read(rows.waiting)
-        now = self._clock()
-        return [request for request in waiting if not rules.has_expired(request, now)]
+        at = self._clock()
+        return [request for request in waiting if not rules.has_expired(request, at)]
 
     async def _write(self, operation: Callable[[sqlite3.Connection, KeyRing], T]) -> T:
         def job(connection: sqlite3.Connection) -> tuple[T, KeyRing]:

@@ -90,7 +90,8 @@ def agent_tool(
         tags: words by which programs recognise the tool.
 
     Raises:
-        ToolUsageError: `agent` is neither, or another argument is wrong.
+        ToolUsageError: `agent` is neither, or `name` or `max_depth` is wrong.
+        ConfigError: `timeout`, `confirm` or a tag is wrong.
     """
     if type(max_depth) is not int or max_depth < 1:
         raise ToolUsageError(f"max_depth is a number from 1, not {max_depth!r}")
@@ -128,6 +129,10 @@ def handoff(
         executor: as in `agent_tool`.
         max_depth: as in `agent_tool`.
         timeout: as in `agent_tool`.
+
+    Raises:
+        ToolUsageError: as in `agent_tool`.
+        ConfigError: as in `agent_tool`.
     """
     return agent_tool(
         to,
@@ -166,6 +171,7 @@ class AgentBody:
 
         Raises:
             AgentDepthExceeded: it was called deeper than it may be; nothing ran.
+            Parked: a call inside waits for a person.
         """
         calling = calling_executor()
         limits = (ctx.limits, None if calling is None else calling.limits)

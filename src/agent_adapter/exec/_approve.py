@@ -14,7 +14,14 @@ from agent_adapter.approvals import (
 from agent_adapter.calls import ToolResult
 from agent_adapter.errors import ApprovalConflict, NotSealable
 from agent_adapter.exec._answers import consumer_of, settle_own
-from agent_adapter.exec._claimed import Claimed, Place, escapes, escapes_approval, settled
+from agent_adapter.exec._claimed import (
+    Claimed,
+    Place,
+    edited,
+    escapes,
+    escapes_approval,
+    settled,
+)
 from agent_adapter.exec._guarding import guard_again
 
 _EVERY = "the tool asks for every call of it"
@@ -60,9 +67,7 @@ async def _asks(claimed: Claimed) -> ToolResult | bool:
         return confirm
     try:
         asks = await settled(confirm(dict(claimed.arguments), claimed.ctx))
-    except (
-        Exception
-    ) as exc:  # `confirm` is the tool's code: nobody could say yes, so the body does not run
+    except Exception as exc:  # `confirm` is the tool's code; without its answer nobody said yes
         if escapes(exc):
             raise
         return claimed.denied(f"its confirm failed: {type(exc).__name__}", exc)
@@ -75,15 +80,15 @@ def _request(claimed: Claimed, shown: object) -> ApprovalRequest:
     if claimed.resumed is not None:
         return claimed.resumed.request
     place = claimed.place
-    name = digest(shown)
+    mark = digest(shown)
     request_id, run_id = (
-        place.journal.request_of(place.slot, name) if place else (uuid.uuid4().hex, None)
+        place.journal.request_of(place.slot, mark) if place else (uuid.uuid4().hex, None)
     )
     return ApprovalRequest(
         id=request_id,
         tool=claimed.tool.name,
         arguments=shown,
-        digest=name,
+        digest=mark,
         call_id=claimed.call.id,
         run_id=run_id,
         path=place.slot.path if place else "",
@@ -160,7 +165,7 @@ async def _carry_out(
             return claimed.denied("its arguments changed while a person looked at them")
     else:
         try:
-            claimed.arguments = claimed.tool.validate(decision.edits)
+            claimed.arguments = edited(claimed.tool, decision.edits)
         except Exception as exc:  # a validator is the tool's code; its errors become the result
             if escapes(exc):
                 raise

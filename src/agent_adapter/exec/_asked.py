@@ -1,4 +1,4 @@
-"""How entering or running a call ends without an outcome: somebody has to be asked, or somebody else was faster."""
+"""Why a call is left without an outcome (a question, a lost claim, another answer), and what its records share."""
 
 import secrets
 from typing import Any
@@ -21,7 +21,7 @@ class ClaimLost(Exception):
 
 
 def refuse_other_answer(call: CallId, decision: Any, standing: Entry) -> None:
-    """Raise when the standing record used another answer to the same question.
+    """Nothing, unless the standing record used another answer to the same question.
 
     Raises:
         ApprovalConflict: it did.
@@ -40,6 +40,7 @@ def _said(decision: Any) -> Any:
 
 
 def text_of(error: BaseException) -> str:
+    """What the error says."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed

@@ -52,6 +52,7 @@ class Asking:
 
         Raises:
             ModelError: the model failed, or its reply is none.
+            ToolUsageError: compression gave something other than messages, or none.
         """
         shown, view = await self._shown(state, view)
         first = state.turn == 0 or self.tool_choice == "none"
@@ -73,7 +74,8 @@ class Asking:
             return messages, None
         if view is not None:
             messages = (*view.messages, *messages[view.covers :])
-        shown = tuple(await self.compression(messages))
+        said: Any = self.compression(messages)
+        shown = tuple(await said if inspect.isawaitable(said) else said)
         if not shown or not all(isinstance(message, Message) for message in shown):
             raise ToolUsageError("compression has to return messages, at least one")
         same = shown == messages and view is None

@@ -1,6 +1,6 @@
-"""One attempt at a call: `start` before the body, then exactly one of `finish`, `fail`, `pause`, `unrecordable`.
+"""One attempt at a call: what is stored while it waits for a person, before its body begins, and when that has ended.
 
-`start` is the claim: the body may begin only after it returned. Every method is one compare-and-set over the
+`start` is the claim: the body may begin only after it returned. Each of these writes is one compare-and-set over the
 record that the attempt holds; when that record was replaced meanwhile (a person decided over a worker that
 was not dead), the late outcome is kept beside it and the worker is told to stop.
 """
@@ -28,8 +28,7 @@ class Attempt:
     Attributes:
         call: the call.
         gate: what a person decided about it before its body began.
-        answers: for a body that asks: the answers it was given so far, encoded, in order.
-        started: the claim is stored: the body may have begun.
+        started: whether `start` let the body begin, with a record of it or (a call that may run twice) without.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Attempt:
 
     @property
     def answers(self) -> list[Any]:
-        """The encoded answers that the body was given so far."""
+        """For a body that asks: the answers that it was given so far, encoded, in order."""
         return list(self._past.answers) if self._past else []
 
     @property
@@ -124,11 +123,12 @@ class Attempt:
         return self._stored
 
     async def ask_approval(self, shown: Any) -> Question:
-        """Store that a person has to approve the call with these arguments (encoded) first; returns the question.
+        """The question whether the call may run with these arguments (encoded), once it is stored.
 
         Raises:
             ClaimLost: another worker has gone on with the call.
             Asked: the call may have taken effect, which is the question then.
+            CheckpointConflict: another worker has the run.
         """
         if self.doubtful:
             raise self.ask_again()
@@ -155,6 +155,7 @@ class Attempt:
         Raises:
             ClaimLost: another worker has gone on with the call.
             ApprovalConflict: it was decided differently.
+            CheckpointConflict: another worker has the run.
         """
         assert self._asked_as is not None  # noqa: S101 - only what was asked is decided
         seen, entry = self._asked_as
@@ -175,6 +176,7 @@ class Attempt:
 
         Raises:
             ClaimLost: another worker has gone on with the call.
+            CheckpointConflict: another worker has the run.
         """
         gate = waiting(request, shown)
         past = self._past
@@ -197,6 +199,7 @@ class Attempt:
             ClaimLost: another worker claimed the call first.
             Asked: the body already ran in this attempt, failed, and may have taken effect.
             ApprovalConflict: the question that let this attempt in was answered differently by somebody else.
+            CheckpointConflict: another worker has the run.
         """
         if self.started and not self._repeatable and self._current.ended != "undone":
             raise Asked(await self._ask(self._current))
@@ -225,11 +228,17 @@ class Attempt:
 
         Raises:
             CheckpointConflict: it was decided over meanwhile; the late outcome is kept beside the record.
+            ClaimLost: the call may run twice, and another worker's outcome is stored already.
         """
         await self._replace(self._current.but(state="done", outcome=outcome, ended=""))
 
     async def unrecordable(self, detail: str) -> None:
-        """Store that the body ran and its result could not be stored: a question for a person."""
+        """Store that the body ran and its result could not be stored: a question for a person.
+
+        Raises:
+            CheckpointConflict: see `finish`, as for whatever else says how the attempt ended.
+            ClaimLost: see `finish`.
+        """
         await self._replace(self._current.but(state="unrecordable", detail=detail))
 
     @property
@@ -293,7 +302,7 @@ class Attempt:
         return self._current.but(ended="undone" if undone else how, detail=detail)
 
     async def pause(self, payload: Any, schema: Any) -> Question:
-        """Store that the body itself asks a person; returns the question."""
+        """The question that the body itself asks a person, once it is stored."""
         return await self._ask(
             self._current.but(state="pending", payload=payload, schema=schema, decision=None)
         )
@@ -340,7 +349,7 @@ class Attempt:
         )
 
     async def _ask(self, entry: Entry) -> Question:
-        """Store the entry as an asked question; returns the question."""
+        """The question that the entry asks, once both are stored."""
         entry, question = self._asking(entry)
         await self._replace(entry)
         return question
@@ -357,6 +366,7 @@ class Attempt:
         return entry.but(asked=asked), replace(question, asked_with=self._bare)
 
     async def _replace(self, entry: Entry) -> None:
+        """Store the entry over the one that the attempt holds; for what is raised see `finish`."""
         while True:
             # Whoever began a call may always say how it ended; to begin is for whoever has the run.
             record, standing, mine = await self._ledger.log.claim(

@@ -15,7 +15,7 @@ OnError = Literal["collect", "fail_fast"]
 
 
 def check_on_error(on_error: object) -> None:
-    """Refuse another word.
+    """Nothing, when this is one of the two words.
 
     Raises:
         ToolUsageError: it is neither "collect" nor "fail_fast".

@@ -2,14 +2,15 @@
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent_adapter._canonical import encode
+from agent_adapter._canonical import decode, encode, reachable_types
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest, ResumeAnswer
 from agent_adapter.calls import ErrorKind, ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
-from agent_adapter.errors import ApprovalConflict, CheckpointError, RunLimitExceeded
+from agent_adapter.errors import ApprovalConflict, CheckpointError, NotSealable, RunLimitExceeded
 from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._policies import Policies
 from agent_adapter.exec._slot import Slot
@@ -130,6 +131,22 @@ def failed(call: ToolCall, kind: ErrorKind, cause: BaseException) -> ToolResult:
     """The result of a call that ended with this exception."""
     error = ToolError.of(cause, kind=kind)
     return ToolResult(call_id=call.id, tool=call.name, status="error", error=error, cause=cause)
+
+
+def edited(tool: Tool, edits: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person put in place of the arguments, as the tool gets it.
+
+    Plain values count as a model's would; what was copied from a request, where classes stand in their stored form, is
+    made again as what it stands for.
+
+    Raises:
+        Exception: the tool does not accept them.
+    """
+    given: Any = dict(edits)
+    with suppress(NotSealable):
+        # Objects stand for themselves.
+        given = decode(given, known=reachable_types(tool.parameters))
+    return tool.validate(given)
 
 
 def escapes(exc: BaseException) -> bool:

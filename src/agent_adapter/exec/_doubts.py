@@ -92,8 +92,9 @@ class Doubts:
             if own and key not in made:
                 raise ToolUsageError(
                     f"run {self._run_id!r} has a record of a call of tool {record.tool!r} that the model's reply no longer "
-                    "makes: the tool is not registered, or it takes other arguments than when the call was made. Register "
-                    "it as it was and recover again; nothing was changed"
+                    "makes: the tool is not registered, it takes other arguments than when the call was made, or a class of "
+                    "them moved (as __main__ does when a script is imported). Register it as it was and recover again; "
+                    "nothing was changed"
                 )
 
     async def look(self, entries: Entries, *, waited: bool = True) -> Open:

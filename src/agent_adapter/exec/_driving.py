@@ -53,7 +53,7 @@ class ToolLoopResult:
         tool_results: the results of the calls that ran now, in call order; what was replayed is in the messages alone.
         usage: of the model calls that were made now.
         parsed: the final reply, read as the output schema says.
-        status: "done", or "paused" while calls wait for a person.
+        status: "done", or "paused" while calls wait for a person; "denied" is reserved: a denial is told to the model.
         pending: what a paused loop waits for.
         run_id: the durable run, None for a loop without checkpoints.
         steps: the model calls of the whole run.
@@ -110,6 +110,9 @@ class Loop:
         if not stage:
             raise ToolUsageError(f"stage is a name, not {stage!r}")
         check_concurrency(concurrency)
+        given: object = registry
+        if not isinstance(given, Iterable):
+            raise ToolUsageError(f"registry is a Registry or a list of tools, not {registry!r}")
         tools = registry if isinstance(registry, Registry) else Registry(registry)
         if tool_choice not in ("auto", "none", "required") and tool_choice not in tools:
             raise ToolUsageError(
@@ -150,7 +153,11 @@ class Loop:
     async def run(
         self, state: LoopState, durable: Durable | None = None, view: View | None = None
     ) -> ToolLoopResult:
-        """The loop's end, or its pause."""
+        """The loop's end, or its pause.
+
+        Raises:
+            Exception: whatever ends a loop that has begun, see `run_tool_loop`.
+        """
         ctx = self.ctx
         if durable is not None and ctx.run_id != durable.kept.run_id:
             ctx = replace(ctx, run_id=durable.kept.run_id)
@@ -213,7 +220,8 @@ class Loop:
         """
         if state.turn >= self.max_steps:
             raise StepsUsedUp(
-                f"max_steps of {self.max_steps} is reached: the model was asked {state.turn} times"
+                f"max_steps of {self.max_steps} is reached: the model was asked {state.turn} times; "
+                "a higher max_steps goes on"
             )
 
     def paused(

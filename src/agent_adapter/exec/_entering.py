@@ -80,7 +80,7 @@ class Entering:
     pause_s: float = FIRST_PAUSE_S
 
     async def end(self) -> Replay | Attempt:
-        """The call's outcome, or the right to run it."""
+        """The call's outcome, or the right to run it; for what is raised see `Ledger.enter`."""
         while True:
             if (entered := await self._look()) is not None:
                 return entered

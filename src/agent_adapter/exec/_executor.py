@@ -9,10 +9,7 @@ from agent_adapter._seconds import is_seconds
 from agent_adapter.approvals import ApprovalPort, ApprovalRequest
 from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.context import RunContext
-from agent_adapter.errors import (
-    ConfigError,
-    ToolUsageError,
-)
+from agent_adapter.errors import ConfigError, ToolUsageError
 from agent_adapter.exec._backoff import Backoff
 from agent_adapter.exec._batch import OnError, check_on_error, run_batch
 from agent_adapter.exec._call import claim_call, run_call
@@ -40,10 +37,11 @@ class Executor(SyncTwins):
     else guards, limits, approval by a person, the cache, the attempts of the body, the guards of its value.
 
     Inside a visit (`visit_scope`) every call has a place in the visit's journal: a call that finished in an earlier
-    execution of the visit is answered from the record. Outside one nothing is recorded.
+    execution of the visit is answered from the record. Outside one nothing is recorded. Control flow and what is wrong
+    with a stored run (`CheckpointError`) leave every method as they are and become no result.
 
     Args:
-        registry: where tools are looked up.
+        registry: where tools are looked up; a list of tools makes one.
         approvals: how a person is asked.
         cache: where results of tools that set `cache` wait for equal calls; in this process by default. Share one
             between executors only if their guards are the same: what it holds has passed them.
@@ -64,7 +62,7 @@ class Executor(SyncTwins):
 
     def __init__(
         self,
-        registry: Registry | None = None,
+        registry: Registry | Iterable[Tool] | None = None,
         *,
         approvals: ApprovalPort | None = None,
         cache: Cache | None = None,
@@ -93,7 +91,7 @@ class Executor(SyncTwins):
             sinks=sinks,
             rng=rng or random.Random(),  # noqa: S311 - spreads retries, protects nothing
         )
-        self._registry = Registry() if registry is None else registry
+        self._registry = _registry(registry)
         self._timeout = timeout
         self._concurrency = concurrency
 
@@ -311,7 +309,7 @@ class Executor(SyncTwins):
         concurrency: int | None = None,
         on_error: OnError = "collect",
     ) -> list[ToolResult]:
-        """How each claimed call ended; see `run_many`."""
+        """How each claimed call ended, in the order of the batch; see `run_many`, also for what is raised."""
         with calls_of(self):
             return await run_batch(
                 batch, concurrency=concurrency or self._concurrency, on_error=on_error
@@ -331,3 +329,14 @@ class Executor(SyncTwins):
             return None if tool is None else tool.timeout
         # An agent takes as long as its calls do, and those have their own.
         return None if tool.kind == "agent" else self._timeout
+
+
+def _registry(tools: Registry | Iterable[Tool] | None) -> Registry:
+    if isinstance(tools, Registry):
+        return tools
+    try:
+        return Registry(() if tools is None else tools)
+    except (TypeError, ToolUsageError) as exc:
+        raise ConfigError(
+            f"registry is a Registry or a list of tools, not {tools!r}: {exc}"
+        ) from exc

@@ -55,7 +55,7 @@ def workers(count: int, concurrency: int | None) -> int:
 
 
 def check_concurrency(concurrency: object) -> None:
-    """Refuse what is no limit.
+    """Nothing, when this is a limit, or None for no limit.
 
     Raises:
         ToolUsageError: `concurrency` is neither None nor a number from 1.

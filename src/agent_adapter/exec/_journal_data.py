@@ -94,7 +94,7 @@ def _unsealable(data: JournalData, where: str) -> Iterator[str]:
 
 
 def check_data(data: object) -> None:
-    """Refuse what no journal wrote, before anything of it is used.
+    """Nothing, when a journal may have written this; asked before anything of it is used.
 
     Raises:
         ToolUsageError: it is not plain JSON, or a part has another shape; the message says which.

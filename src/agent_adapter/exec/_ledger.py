@@ -1,4 +1,4 @@
-"""The Ledger: journaled calls for a bridge. Look at a call, run it at most once, record what it did, ask when unsure.
+"""The Ledger: journaled calls for a bridge or a loop. Look at a call, run it at most once, record what it did, ask when unsure.
 
 `enter` says what to do with a call: it answers from the record (`Replay`), hands out the right to run the
 body (`Attempt`), or raises. Everything that decides is `next_step`; everything that races is one
@@ -26,7 +26,8 @@ from agent_adapter.policies import ToolPolicy
 
 OnFork = Literal["replay", "rerun", "ask"]
 OnBusy = Literal["conflict", "ask"]
-# Marks the key of an outcome that came too late; bridges make keys of hex digits, so none contains it.
+# Marks the key of an outcome that came too late. No other key contains it: bridges make keys of hex digits, and the
+# tools and children named in a loop's keys have no `#`.
 LATE = "#late:"
 LOOK_AGAIN_S = 0.02
 
@@ -48,6 +49,7 @@ class Ledger:
         claim_wait_s: how long another worker that may be alive is waited for.
         on_busy: what happens after that wait when the other worker is known to be alive: `conflict` raises
             `CheckpointConflict`, `ask` lets a person decide over its head.
+        clock: seconds that only grow.
         log: where the records are, when it is not in runs of their own.
         probes: what probes said already, by the attempt's nonce and its owner's state; filled, and asked first.
     """

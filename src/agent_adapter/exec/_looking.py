@@ -45,10 +45,11 @@ class Behind:
     """What stands behind a key.
 
     Attributes:
-        tools: the tools that the call's tool itself runs, None when it runs none or nobody can tell.
         tool: the call's tool; None when it is gone, or when nobody can tell.
         executor: what runs it.
         gone: the tools are known, and it is not among them.
+        tools: the tools that the call's tool itself runs, None when it runs none or nobody can tell.
+        runner: what runs those, None for `executor`.
     """
 
     tool: Tool | None

@@ -1,13 +1,14 @@
 """run_tool_loop: a model and its tools, turn by turn, until the model's reply is final."""
 
 import asyncio
+import os
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from agent_adapter.context import RunContext
-from agent_adapter.errors import ToolUsageError
+from agent_adapter.errors import CheckpointConflict, ToolUsageError
 from agent_adapter.exec._asking import Compression, OnText
 from agent_adapter.exec._driving import Loop, ToolLoopResult, Tools
 from agent_adapter.exec._executor import Executor
@@ -27,7 +28,7 @@ async def run_tool_loop(
     registry: Tools,
     messages: str | Iterable[MessageLike],
     *,
-    checkpoints: CheckpointStore | str | None = None,
+    checkpoints: CheckpointStore | str | os.PathLike[str] | None = None,
     run_id: str | None = None,
     checkpoint_key: CheckpointKey | None = None,
     max_steps: int = 8,
@@ -52,7 +53,8 @@ async def run_tool_loop(
         model: the model.
         registry: the tools that it may call.
         messages: the conversation to start from; a text is what the user says.
-        checkpoints: a store, or a path or URL of one.
+        checkpoints: a store, or a path or URL of one. Without it a pause is the loop's end: its calls can be decided and
+            run one by one (`Executor.resume`), the conversation cannot go on.
         run_id: the durable run's name; a new one is made when it is left out, see `ToolLoopResult.run_id`.
         checkpoint_key: seals what is stored; see the page on stored formats for where it comes from otherwise.
         max_steps: model calls of the whole run.
@@ -71,6 +73,8 @@ async def run_tool_loop(
         ToolUsageError: an argument is wrong, or `run_id` is given without `checkpoints`; nothing ran.
         ConfigError: a setting is wrong, or the store cannot be used.
         CheckpointConflict: the run exists already, or another worker took it.
+        CheckpointStoreCorrupt: a record, or a request in the store of approvals, was changed.
+        ApprovalConflict: the decision about a call was used already, or somebody decided differently.
         ModelError: the model failed or its reply is none; the run can be recovered.
         RunLimitExceeded: a limit of the run, or `max_steps`, is reached; the run can be recovered with a higher one.
         NotSealable: a message or a call cannot be stored; for a pause, every call that could not be replayed is named.
@@ -103,5 +107,9 @@ async def run_tool_loop(
     name = uuid.uuid4().hex if run_id is None else run_id
     schema = loop.asking.output.digest
     kept = LoopStore(store, ring, name, name=loop.asking.stage, schema=schema)
-    await kept.save(state, {}, None)
+    try:
+        await kept.save(state, {}, None)
+    except CheckpointConflict as exc:
+        reason = "a run of this name exists: recover_tool_loop goes on with it, another run_id starts anew"
+        raise CheckpointConflict(name, reason) from exc
     return await loop.run(replace(state, added=()), Durable(kept))

@@ -19,6 +19,7 @@ class LoopLog:
     Args:
         store: where the run is kept.
         ring: the keys of its documents.
+        run_id: the run.
         position: (step, segment) of the run as this worker saved it.
         known: the records that were read at this position.
         saving: the save of the position, when it is still to come: it may share its commit with the first record.

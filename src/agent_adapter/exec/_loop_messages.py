@@ -42,7 +42,10 @@ def _read(message: object) -> Message:
             )
         message = Message(**message)
     if not isinstance(message, Message) or message.role not in get_args(Role):
-        raise ToolUsageError(f"{message!r} is no message: give a Message, a mapping or a text")
+        raise ToolUsageError(
+            f"{message!r} is no message: give a Message or a mapping with a role ({', '.join(get_args(Role))}) and content, "
+            "or a text"
+        )
     return message
 
 

@@ -1,4 +1,4 @@
-"""The tool loop as a table: (phase, event) -> state, and what each phase wants next. Pure: no I/O, no clock, no model."""
+"""The tool loop as a table: (phase, event) -> state. Pure: no I/O, no clock, no model."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

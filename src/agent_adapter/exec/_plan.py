@@ -73,6 +73,8 @@ async def run_plan(
     Raises:
         ToolUsageError: something is no `Step`, two have one id, a need is no step, steps need each other in a circle,
             or `concurrency` or `on_error` is wrong; nothing ran. Or the journal cannot replay a call.
+        RunLimitExceeded: a limit of the run is reached; the steps that ran were cancelled and have ended.
+        ConfigError: a tool needs approval, and nobody can be asked.
     """
     if on_error not in get_args(OnError):
         raise ToolUsageError(f"on_error is 'collect' or 'fail_fast', not {on_error!r}")
@@ -232,7 +234,7 @@ def _sorter(needs: Mapping[str, tuple[str, ...]]) -> "graphlib.TopologicalSorter
 
 
 def _asked(step: Step, when: Any, needed: Mapping[str, ToolResult]) -> ToolResult | None:
-    """The result of a step that its `when` keeps from running."""
+    """The result of a step that its `when` keeps from running, None for one that runs."""
     try:
         verdict = when(dict(needed))
         if inspect.iscoroutine(verdict):

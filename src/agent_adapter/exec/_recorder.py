@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from agent_adapter._canonical import decode, encode
+from agent_adapter._canonical import decode, encode, reachable_types
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
 from agent_adapter.exec._asked import ClaimLost
@@ -28,7 +28,7 @@ class LedgerRecorder:
 
     Args:
         enter: the way into one call of the ledger under a policy, see `Ledger.enter`.
-        run_id: the durable run that they belong to.
+        run_id: the durable run that the calls belong to.
         life: see `Recorder`.
         identify: which call a slot stands for.
         before_asking: waited for before the executor asks a person.
@@ -78,7 +78,9 @@ class LedgerRecorder:
             if self._before_asking is not None:
                 await self._before_asking()
             return None
-        edits = None if known["edits"] is None else decode(known["edits"])
+        # A tool of ours says which classes its arguments may be.
+        classes = reachable_types(getattr(slot.policy, "parameters", None))
+        edits = None if known["edits"] is None else decode(known["edits"], known=classes)
         return ApprovalDecision(
             approved=True, edits=edits, decided_by=known["by"], reason=known["reason"]
         )
@@ -101,6 +103,7 @@ class LedgerRecorder:
             except ClaimLost:
                 attempt.land()
                 self._open.discard(slot)
+                # Not a subclass's `look`: whatever it puts around this one stands around `started` already.
                 if (result := await LedgerRecorder.look(self, slot)) is not None:
                     return result
             except BaseException as error:

@@ -1,6 +1,7 @@
 """recover_tool_loop: take up a run where its worker left it; first look and refuse, then cut others off, then go on."""
 
 import asyncio
+import os
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -32,7 +33,7 @@ async def recover_tool_loop(
     registry: Tools,
     run_id: str,
     *,
-    checkpoints: CheckpointStore | str,
+    checkpoints: CheckpointStore | str | os.PathLike[str],
     checkpoint_key: CheckpointKey | None = None,
     decisions: Mapping[str, Decision] | None = None,
     rerun_in_doubt: bool = False,
@@ -81,11 +82,13 @@ async def recover_tool_loop(
             schema).
         CheckpointStoreCorrupt: a stored document, its seal or the history does not match; nothing in it was used.
         RecoveryNeedsDecision: calls may have taken effect and nobody has said what became of them.
+        ApprovalConflict: the decision about a call was used already, or somebody decided differently.
         ToolUsageError: an argument is wrong, or the tool of a recorded call is missing or takes other arguments by now;
             nothing was written.
         ConfigError: a setting is wrong, or the store cannot be used.
         ModelError: the model failed or its reply is none; the run can be recovered again.
         RunLimitExceeded: a limit of the run, or `max_steps`, is reached.
+        NotSealable: as for `run_tool_loop`.
     """
     given = _checked(decisions)
     loop = Loop.of(

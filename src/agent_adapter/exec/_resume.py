@@ -15,7 +15,7 @@ from agent_adapter.approvals import (
 )
 from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.errors import ConfigError, NotSealable, ToolUsageError
-from agent_adapter.exec._claimed import Resumed, escapes, failed
+from agent_adapter.exec._claimed import Resumed, edited, escapes, failed
 from agent_adapter.registry import Registry
 from agent_adapter.tools import InvalidArguments, Tool
 
@@ -59,7 +59,7 @@ async def decide(
     given = _decision(stored, verdict, decided_by=decided_by, reason=reason)
     if given.edits is not None:
         try:
-            tool.validate(given.edits)
+            edited(tool, given.edits)
         except Exception as exc:  # a validator is the tool's code; its errors become the result
             if escapes(exc):
                 raise

@@ -36,7 +36,11 @@ class Listener:
             self._failure = exc
 
     def check(self) -> None:
-        """Nothing, while the sink works; else what it raised."""
+        """Nothing, while the sink works.
+
+        Raises:
+            BaseException: what it raised instead.
+        """
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure

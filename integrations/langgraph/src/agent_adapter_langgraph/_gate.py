@@ -53,7 +53,11 @@ async def approved(
 
 
 async def asks(policy: ToolPolicy, arguments: dict[str, Any], ctx: RunContext) -> bool:
-    """Whether the policy wants a person to approve these arguments."""
+    """Whether the policy wants a person to approve these arguments.
+
+    Raises:
+        ToolUsageError: its `confirm` says neither True nor False; and whatever that function raises.
+    """
     if isinstance(policy.confirm, bool):
         return policy.confirm
     said: Any = policy.confirm(arguments, ctx)

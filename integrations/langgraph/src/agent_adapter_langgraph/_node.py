@@ -176,7 +176,7 @@ class NodeRecorder(LedgerRecorder):
         return isinstance(error, GraphInterrupt)
 
     async def close(self, error: BaseException) -> BaseException:
-        """The node ends with an error while calls are open; returns what it has to raise: all its questions together."""
+        """What a node that ends with this error has to raise, once its open calls are left: all its questions together."""
         with leaving():
             await self.leave_open(error)
         return self._pause() if isinstance(error, Parked) and self._asked else error

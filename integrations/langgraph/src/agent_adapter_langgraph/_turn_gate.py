@@ -53,7 +53,7 @@ class GatingToolCalls(DurableToolCalls):
 
 
 class GatingRepairingToolCalls(GatingToolCalls, RepairingToolCalls):
-    """Both."""
+    """Also shows the model an answer for every call that a stopped run left without one."""
 
 
 class _TurnGate:
