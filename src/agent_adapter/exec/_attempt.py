@@ -1,8 +1,9 @@
 """One attempt at a call: what is stored while it waits for a person, before its body begins, and when that has ended.
 
 `start` is the claim: the body may begin only after it returned. Each of these writes is one compare-and-set over the
-record that the attempt holds; when that record was replaced meanwhile (a person decided over a worker that
-was not dead), the late outcome is kept beside it and the worker is told to stop.
+record that the attempt holds, and raises `CheckpointConflict` once another worker has the run. When the record was
+replaced meanwhile (a person decided over a worker that was not dead), the late outcome is kept beside it and the worker
+is told to stop: whatever says how the attempt ended raises as `finish` does.
 """
 
 import asyncio
@@ -128,7 +129,6 @@ class Attempt:
         Raises:
             ClaimLost: another worker has gone on with the call.
             Asked: the call may have taken effect, which is the question then.
-            CheckpointConflict: another worker has the run.
         """
         if self.doubtful:
             raise self.ask_again()
@@ -155,7 +155,6 @@ class Attempt:
         Raises:
             ClaimLost: another worker has gone on with the call.
             ApprovalConflict: it was decided differently.
-            CheckpointConflict: another worker has the run.
         """
         assert self._asked_as is not None  # noqa: S101 - only what was asked is decided
         seen, entry = self._asked_as
@@ -176,7 +175,6 @@ class Attempt:
 
         Raises:
             ClaimLost: another worker has gone on with the call.
-            CheckpointConflict: another worker has the run.
         """
         gate = waiting(request, shown)
         past = self._past
@@ -199,7 +197,6 @@ class Attempt:
             ClaimLost: another worker claimed the call first.
             Asked: the body already ran in this attempt, failed, and may have taken effect.
             ApprovalConflict: the question that let this attempt in was answered differently by somebody else.
-            CheckpointConflict: another worker has the run.
         """
         if self.started and not self._repeatable and self._current.ended != "undone":
             raise Asked(await self._ask(self._current))
@@ -233,12 +230,7 @@ class Attempt:
         await self._replace(self._current.but(state="done", outcome=outcome, ended=""))
 
     async def unrecordable(self, detail: str) -> None:
-        """Store that the body ran and its result could not be stored: a question for a person.
-
-        Raises:
-            CheckpointConflict: see `finish`, as for whatever else says how the attempt ended.
-            ClaimLost: see `finish`.
-        """
+        """Store that the body ran and its result could not be stored: a question for a person."""
         await self._replace(self._current.but(state="unrecordable", detail=detail))
 
     @property
