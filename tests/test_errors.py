@@ -15,6 +15,7 @@ from agent_adapter.errors import (
     MissingDependency,
     NotSealable,
     RecoveryNeedsDecision,
+    RunLimitExceeded,
     ToolArgumentsInvalid,
     ToolFailed,
     ToolNotFound,
@@ -23,6 +24,9 @@ from agent_adapter.errors import (
 )
 
 BRANCHES = {
+    "AgentDepthExceeded": RunLimitExceeded,
+    "ApprovalPending": ToolFailed,
+    "ToolDenied": ToolFailed,
     "ApprovalConflict": AgentAdapterError,
     "CheckpointConflict": CheckpointError,
     "CheckpointError": AgentAdapterError,

@@ -54,7 +54,7 @@ class ToolError:
     @classmethod
     def of(cls, exc: BaseException, *, kind: ErrorKind = "failed") -> Self:
         """The error that this exception stands for."""
-        return cls(kind, _type_name(type(exc)), _text(exc))
+        return cls(kind, _type_name(type(exc)), text_of(exc))
 
     def __str__(self) -> str:
         return f"{self.type}: {self.message}" if self.message else self.type
@@ -102,7 +102,8 @@ def _type_name(cls: type[BaseException]) -> str:
     )
 
 
-def _text(exc: BaseException) -> str:
+def text_of(exc: BaseException) -> str:
+    """The exception's text, whatever its `__str__` does."""
     try:
         return str(exc)
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed

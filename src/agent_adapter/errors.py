@@ -184,7 +184,11 @@ class RecoveryNeedsDecision(CheckpointError):
         self.calls = tuple(calls)
 
     def __str__(self) -> str:
-        names = ", ".join(f"{call.tool} (question {call.question_id})" for call in self.calls)
+        names = ", ".join(
+            f"{call.tool} (question {call.question_id}; "
+            f"its worker is {'' if call.owner_known_dead else 'NOT '}known to be dead)"
+            for call in self.calls
+        )
         return (
             f"run {self.run_id!r}: in doubt: {names}. Answer each with Rerun(), Happened(value) or DoNotRun(reason), "
             "or declare the tool idempotent"

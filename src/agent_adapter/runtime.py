@@ -62,8 +62,11 @@ class LoopRunner:
         thread.join()
 
     def _check(self, timeout: float | None) -> None:
-        if self in _working_for.get() or (
-            self._thread is not None and threading.get_ident() == self._thread.ident
+        # In a forked child the loop is a fresh one, which nobody works for yet.
+        mine = self._pid == os.getpid()
+        if mine and (
+            self in _working_for.get()
+            or (self._thread is not None and threading.get_ident() == self._thread.ident)
         ):
             raise ToolUsageError(
                 "this code already runs on the shared loop, so waiting for it here would never end: "

@@ -4,12 +4,14 @@ import asyncio
 import functools
 import inspect
 import re
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import BaseModel, ValidationError
 
+from agent_adapter._canonical import reachable_types
 from agent_adapter._signature import CONTEXT, Signature, read_signature
 from agent_adapter._threads import run_in_thread
 from agent_adapter.calls import ToolSpec
@@ -87,6 +89,17 @@ class Tool(ToolPolicy):
             raise InvalidArguments(_explain(exc)) from exc
         return {argument: getattr(valid, name) for name, argument in self._signature.names.items()}
 
+    @functools.cached_property
+    def token(self) -> str:
+        """A random name of this very tool, in this process."""
+        return uuid.uuid4().hex
+
+    @functools.cached_property
+    def makes_values(self) -> bool:
+        """Whether validation itself makes values (a `default_factory`), so that it may not give the same twice."""
+        models = [self.parameters, *reachable_types(self.parameters).values()]
+        return any(_makes_values(model) for model in models)
+
     def start(self, arguments: Mapping[str, Any], ctx: RunContext) -> asyncio.Future[Any]:
         """The running body, called with validated arguments; cancelling it does not stop a sync function's thread."""
         given = {**arguments, CONTEXT: ctx} if self._signature.takes_ctx else arguments
@@ -142,6 +155,15 @@ def tool(
         return Tool(fn=fn, **given)
 
     return decorate if fn is None else decorate(fn)
+
+
+def _makes_values(model: type) -> bool:
+    declared: dict[str, Any] = getattr(model, "model_fields", None) or getattr(
+        model, "__dataclass_fields__", {}
+    )
+    made = [getattr(each, "default_factory", None) for each in declared.values()]
+    # An empty list is always the same one.
+    return any(callable(factory) and factory not in (list, dict, set, tuple) for factory in made)
 
 
 def _is_name(value: object) -> bool:

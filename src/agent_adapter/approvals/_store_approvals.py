@@ -64,7 +64,7 @@ class StoreApprovals:
                 others than those that would run.
         """
         stored = await self.store.park(self._dated(request))
-        if digest(stored.request.arguments) != request.digest:
+        if digest(stored.request.arguments) != digest(request.arguments):
             raise ApprovalConflict(
                 f"request {request.id!r}: the store shows other arguments than those of the call; nothing ran"
             )

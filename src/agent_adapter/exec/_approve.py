@@ -17,12 +17,12 @@ from agent_adapter.exec._answers import consumer_of, settle_own
 from agent_adapter.exec._claimed import (
     Claimed,
     Place,
-    edited,
     escapes,
     escapes_approval,
     settled,
 )
 from agent_adapter.exec._guarding import guard_again
+from agent_adapter.exec._shown import edited, shown_to_person
 
 _EVERY = "the tool asks for every call of it"
 _THIS = "the tool asks for this call"
@@ -61,7 +61,8 @@ async def approve(claimed: Claimed) -> ToolResult | None:
 async def _asks(claimed: Claimed) -> ToolResult | bool:
     """Whether a person has to decide; the denial when nobody can say."""
     confirm = claimed.tool.confirm
-    if claimed.resumed is not None:
+    shown = claimed.place is not None and claimed.place.slot.asked
+    if claimed.resumed is not None or shown:
         return True
     if isinstance(confirm, bool):
         return confirm
@@ -87,7 +88,7 @@ def _request(claimed: Claimed, shown: object) -> ApprovalRequest:
     return ApprovalRequest(
         id=request_id,
         tool=claimed.tool.name,
-        arguments=shown,
+        arguments=shown_to_person(claimed.tool, claimed.arguments, shown),
         digest=mark,
         call_id=claimed.call.id,
         run_id=run_id,
@@ -165,7 +166,13 @@ async def _carry_out(
             return claimed.denied("its arguments changed while a person looked at them")
     else:
         try:
-            claimed.arguments = edited(claimed.tool, decision.edits)
+            claimed.arguments = edited(
+                claimed.tool,
+                decision.edits,
+                shown=request.arguments,
+                arguments=claimed.arguments,
+                encoded=claimed.encoded(),
+            )
         except Exception as exc:  # a validator is the tool's code; its errors become the result
             if escapes(exc):
                 raise
@@ -182,8 +189,11 @@ async def _use_up(
     """None once the decision is this call's alone."""
     if decided.store is None:
         return None
-    resumed = claimed.resumed
+    resumed, place = claimed.resumed, claimed.place
     consumer = resumed.consumer if resumed else consumer_of(request)
+    if resumed is not None and place is not None:
+        # The call that resumes it, never the worker: whoever recovers that call may go on with it.
+        consumer = f"{consumer_of(request)}@{place.journal.life}/{place.slot.key}"
     try:
         stored = await decided.store.consume(request.id, consumer)
         same = same_decision(stored, decided.decision)

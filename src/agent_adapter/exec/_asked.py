@@ -39,14 +39,6 @@ def _said(decision: Any) -> Any:
     return decision["kind"], decision["answer"]
 
 
-def text_of(error: BaseException) -> str:
-    """What the error says."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed
-        return "(its message cannot be rendered)"
-
-
 def new_nonce() -> str:
     """128 random bits that make a record unlike every other."""
     return secrets.token_hex(16)

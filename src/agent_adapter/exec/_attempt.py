@@ -10,8 +10,9 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from agent_adapter.calls import text_of
 from agent_adapter.errors import CheckpointConflict
-from agent_adapter.exec._asked import Asked, ClaimLost, new_nonce, refuse_other_answer, text_of
+from agent_adapter.exec._asked import Asked, ClaimLost, new_nonce, refuse_other_answer
 from agent_adapter.exec._entries import CallId, Entry, idempotency_key
 from agent_adapter.exec._flights import Flight
 from agent_adapter.exec._gate import Gate, stored_decision, waiting

@@ -1,5 +1,6 @@
 """The result cache of tools that have one: found and kept by tool, arguments, user and tenant."""
 
+import inspect
 import logging
 from typing import Any
 
@@ -7,6 +8,7 @@ from agent_adapter._canonical import decode, digest, encode, reachable_types
 from agent_adapter.calls import ToolResult
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec._claimed import Claimed, escapes
+from agent_adapter.tools import Tool
 
 _log = logging.getLogger("agent_adapter")
 
@@ -17,9 +19,19 @@ def cache_key(claimed: Claimed) -> str | None:
         return None
     who = (claimed.ctx.user, claimed.ctx.tenant)
     try:
-        return digest(encode([claimed.tool.name, dict(claimed.arguments), *who]))
+        return digest(encode([_identity(claimed.tool), dict(claimed.arguments), *who]))
     except NotSealable:
         return None
+
+
+def _identity(tool: Tool) -> list[str]:
+    """What tells a tool from another one of its name; equal in every process where the code says it all."""
+    fn = tool.fn
+    code = f"{getattr(fn, '__module__', '')}:{getattr(fn, '__qualname__', '')}"
+    if "<" not in code and inspect.isfunction(fn):
+        return [tool.name, code]
+    # Functions made in functions, and objects, hold what nobody can see.
+    return [tool.name, code, tool.token]
 
 
 async def find_cached(claimed: Claimed, key: str) -> ToolResult | None:

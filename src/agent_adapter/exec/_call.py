@@ -1,14 +1,14 @@
 """One call: found, validated, claimed, then replayed or taken through its policies, run, recorded and settled."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from agent_adapter._canonical import digest
 from agent_adapter.calls import ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
-from agent_adapter.errors import ConfigError, NotSealable
+from agent_adapter.errors import ConfigError, NotSealable, ToolUsageError
 from agent_adapter.exec._approve import approve
 from agent_adapter.exec._cached import cache_key, find_cached, keep_cached
 from agent_adapter.exec._claimed import Claimed, Place, Resumed, escapes, failed
@@ -21,8 +21,6 @@ from agent_adapter.exec._telling import tell_ended, tell_hooks, tell_started
 from agent_adapter.exec._visit import current_visit
 from agent_adapter.limits import current_meter
 from agent_adapter.tools import Tool
-
-__all__ = ["Claimed", "claim_call", "run_call"]
 
 T = TypeVar("T")
 
@@ -69,6 +67,7 @@ def claim_call(
     journal = journal or (visit.journal if visit else None)
     slot = None
     if journal is not None:
+        _check_same_again(call, tool, journal, arguments)
         slot = journal.claim(tool.name, arguments, tool.returns, key=key, policy=tool)
     if slot is None and tool.confirm is not False and policies.approvals is None:
         raise ConfigError(
@@ -92,6 +91,27 @@ def claim_call(
         place=place,
         resumed=resumed,
     )
+
+
+def _check_same_again(
+    call: ToolCall, tool: Tool, journal: Journal, arguments: Mapping[str, Any]
+) -> None:
+    """Nothing, when validating the call again gives equal arguments: by them its record is found.
+
+    Raises:
+        ToolUsageError: it does not.
+    """
+    if not tool.makes_values:
+        return
+    try:
+        same = journal.encoded(arguments) == journal.encoded(tool.validate(call.arguments))
+    except NotSealable:
+        return
+    if not same:
+        raise ToolUsageError(
+            f"tool {tool.name!r}: a default_factory gives its arguments another value each time, so a record of this call "
+            "could not be found again: let the body make the value, or let the caller give it"
+        )
 
 
 async def run_call(claimed: Claimed) -> ToolResult:

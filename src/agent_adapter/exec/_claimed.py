@@ -2,15 +2,15 @@
 
 import inspect
 from collections.abc import Mapping
-from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent_adapter._canonical import decode, encode, reachable_types
+from agent_adapter._canonical import encode
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest, ResumeAnswer
 from agent_adapter.calls import ErrorKind, ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
-from agent_adapter.errors import ApprovalConflict, CheckpointError, NotSealable, RunLimitExceeded
+from agent_adapter.errors import ApprovalConflict, CheckpointError, RunLimitExceeded
 from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._policies import Policies
 from agent_adapter.exec._slot import Slot
@@ -76,14 +76,9 @@ class Claimed:
     outcome: ToolResult | None = None
 
     @property
-    def slot(self) -> Slot | None:
-        """The call's place in its journal, None outside a visit."""
-        return self.place.slot if self.place is not None else None
-
-    @property
     def shown(self) -> ToolCall:
         """The call with the arguments that stand now, as guards and hooks get to see it."""
-        return ToolCall(self.call.id, self.tool.name, dict(self.arguments))
+        return ToolCall(self.call.id, self.tool.name, copied(self.arguments))
 
     def finished(self, value: Any) -> ToolResult:
         """The result of a call that has this value."""
@@ -127,26 +122,18 @@ class Claimed:
         return encode(dict(self.arguments))
 
 
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments for somebody who may change them: the body gets what was asked for all the same."""
+    try:
+        return deepcopy(dict(arguments))
+    except Exception:  # noqa: BLE001 - what cannot be copied (a lock, a client) is nobody's to change
+        return dict(arguments)
+
+
 def failed(call: ToolCall, kind: ErrorKind, cause: BaseException) -> ToolResult:
     """The result of a call that ended with this exception."""
     error = ToolError.of(cause, kind=kind)
     return ToolResult(call_id=call.id, tool=call.name, status="error", error=error, cause=cause)
-
-
-def edited(tool: Tool, edits: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person put in place of the arguments, as the tool gets it.
-
-    Plain values count as a model's would; what was copied from a request, where classes stand in their stored form, is
-    made again as what it stands for.
-
-    Raises:
-        Exception: the tool does not accept them.
-    """
-    given: Any = dict(edits)
-    with suppress(NotSealable):
-        # Objects stand for themselves.
-        given = decode(given, known=reachable_types(tool.parameters))
-    return tool.validate(given)
 
 
 def escapes(exc: BaseException) -> bool:

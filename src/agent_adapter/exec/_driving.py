@@ -13,7 +13,6 @@ from agent_adapter.exec._defaults import runner_for
 from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._gather import check_concurrency
 from agent_adapter.exec._loop_durable import Durable
-from agent_adapter.exec._loop_messages import answers
 from agent_adapter.exec._loop_state import Answered, LoopState, Paused, Replied, advance
 from agent_adapter.exec._loop_store import View
 from agent_adapter.exec._replies import NextReply, Replies
@@ -53,7 +52,7 @@ class ToolLoopResult:
         tool_results: the results of the calls that ran now, in call order; what was replayed is in the messages alone.
         usage: of the model calls that were made now.
         parsed: the final reply, read as the output schema says.
-        status: "done", or "paused" while calls wait for a person; "denied" is reserved: a denial is told to the model.
+        status: "done", or "paused" while calls wait for a person. (A denial is told to the model.)
         pending: what a paused loop waits for.
         run_id: the durable run, None for a loop without checkpoints.
         steps: the model calls of the whole run.
@@ -64,7 +63,7 @@ class ToolLoopResult:
     tool_results: tuple[ToolResult, ...] = ()
     usage: Usage = field(default_factory=Usage)
     parsed: Any = None
-    status: Literal["done", "paused", "denied"] = "done"
+    status: Literal["done", "paused"] = "done"
     pending: tuple[ApprovalRequest, ...] = ()
     run_id: str | None = None
     steps: int = 0
@@ -200,7 +199,7 @@ class Loop:
                         used = {**durable.used, "seconds": meter.used()["seconds"]}
                         await durable.save(state, used, view)
                     return self._result(state, results, usage, durable, pending=turn.pending)
-                state = advance(state, Answered(answers(turn.results)))
+                state = advance(state, Answered(turn.messages))
 
     async def _ask(
         self, replies: Replies, state: LoopState, view: View | None

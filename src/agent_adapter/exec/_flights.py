@@ -32,6 +32,11 @@ class Flight:
         # A running future cannot be cancelled: a waiter that gives up must not end the wait of the others.
         self._landed.set_running_or_notify_cancel()
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether the loop on which somebody was at the call is closed."""
+        return self.loop is not None and self.loop.is_closed()
+
     def land(self) -> None:
         """End the flight and wake everyone who waits for it; landing twice is fine."""
         with _lock:
@@ -48,7 +53,8 @@ _lock = threading.Lock()
 
 def is_flying(key: FlightKey) -> bool:
     """Whether somebody in this process is at the call."""
-    return key in _flying
+    flight = _flying.get(key)
+    return flight is not None and not flight.abandoned
 
 
 def linger(nonce: str, running: Callable[[], bool]) -> None:
@@ -69,7 +75,7 @@ def take_off(key: FlightKey) -> Flight | Future[None]:
     """A new flight when nobody in this process is at the call, else the end of the one that is."""
     with _lock:
         other = _flying.get(key)
-        if other is not None and not (other.loop is not None and other.loop.is_closed()):
+        if other is not None and not other.abandoned:
             return other._landed  # noqa: SLF001 - one module
         if other is not None:
             other._landed.set_result(None)  # noqa: SLF001 - whoever still waits for it looks again

@@ -72,6 +72,11 @@ class Gate:
         return self._past if self._past is not None and "decision" in self._past else None
 
     @property
+    def asked_before(self) -> bool:
+        """Whether a person was shown the call before."""
+        return self._past is not None
+
+    @property
     def decided_before(self) -> bool:
         """Whether a person's decision let the call in, or waits with it."""
         return self._verdict is not None or (self._past is not None and "decision" in self._past)

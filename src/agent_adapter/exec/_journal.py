@@ -68,6 +68,7 @@ class Journal:
         self._seen: Counter[str] = Counter()
         self._unfinished: set[str] = set()
         self._claimed: set[str] = set()
+        self._life = ""
 
     @property
     def durable(self) -> bool:
@@ -136,6 +137,7 @@ class Journal:
         slot = self._place(tool, arguments, key)
         slot.returns, slot.policy = returns, policy or slot.policy
         local = self._local(slot)
+        slot.asked = local in self._asked
         self._claimed.add(local)
         with self._failing():
             entry = self._calls.get(local)
@@ -194,6 +196,16 @@ class Journal:
         if self._observer is not None:
             with self._failing():
                 await self._observer.settle(slot, result)
+
+    @property
+    def life(self) -> str:
+        """What names the visit whenever it is entered; made once where nobody outside names it."""
+        if self._recorder is not None:
+            return self._recorder.life
+        if self._parent is not None:
+            return self._parent.life
+        self._life = self._life or secrets.token_hex(16)
+        return self._life
 
     def request_of(self, slot: Slot, shown: str) -> tuple[str, str | None]:
         """The id of the request that this call makes for arguments of the digest `shown`, and the run's id.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_adapter._canonical import decode
 from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.exec._claimed import Claimed
@@ -92,7 +93,7 @@ def replies(
         # `…/agent:digest:0/loop:0/@model:…` stands in the loop of that agent.
         agent = behind(place, registry, executor)
         turn = entry.arguments["turn"] + 1
-        message = from_plain_message(entry.outcome["entry"]["value"]["message"])
+        message = from_plain_message(decode(entry.outcome["entry"]["value"])["message"])
         yield Replied(
             f"{place}/turn-{turn}:0/", message.calls, agent.tools, agent.runner or agent.executor
         )

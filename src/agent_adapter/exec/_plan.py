@@ -6,12 +6,12 @@ import heapq
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from agent_adapter.calls import ErrorKind, ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import RunLimitExceeded, ToolUsageError
-from agent_adapter.exec._batch import OnError
+from agent_adapter.exec._batch import OnError, check_on_error
 from agent_adapter.exec._claimed import Claimed, escapes
 from agent_adapter.exec._gather import cancel_all, check_concurrency, ended
 from agent_adapter.exec._journal import Journal
@@ -76,8 +76,7 @@ async def run_plan(
         RunLimitExceeded: a limit of the run is reached; the steps that ran were cancelled and have ended.
         ConfigError: a tool needs approval, and nobody can be asked.
     """
-    if on_error not in get_args(OnError):
-        raise ToolUsageError(f"on_error is 'collect' or 'fail_fast', not {on_error!r}")
+    check_on_error(on_error)
     check_concurrency(concurrency)
     by_id = _by_id(steps)
     needs = {step.id: needs_of(step) for step in by_id.values()}

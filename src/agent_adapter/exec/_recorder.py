@@ -13,6 +13,7 @@ from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
 from agent_adapter.exec._flights import linger
+from agent_adapter.exec._gather import ended
 from agent_adapter.exec._journal_data import from_entry, to_entry
 from agent_adapter.exec._slot import Slot
 from agent_adapter.policies import ToolPolicy
@@ -27,7 +28,7 @@ class LedgerRecorder:
     """A `Recorder` whose record is a ledger.
 
     Args:
-        enter: the way into one call of the ledger under a policy, see `Ledger.enter`.
+        enter: the way into one call of the ledger, `lambda call, policy: ledger.enter(call, policy=policy)` for example.
         run_id: the durable run that the calls belong to.
         life: see `Recorder`.
         identify: which call a slot stands for.
@@ -68,6 +69,9 @@ class LedgerRecorder:
         self._attempts[slot] = entered
         self._open.add(slot)
         slot.idempotency_key = entered.idempotency_key
+        slot.asked = entered.gate.asked_before
+        # A loop that is closed while the call runs has ended it, without a chance to say so.
+        entered.bind(asyncio.get_running_loop())
         return None
 
     async def decide(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision | None:
@@ -87,6 +91,7 @@ class LedgerRecorder:
 
     async def park(self, slot: Slot, request: ApprovalRequest) -> None:
         """Record that the call waits for a person."""
+        self._check_doubt(self._attempts[slot])
         await self._attempts[slot].hold(request.id, request.arguments)
         self._parked.add(slot)
 
@@ -107,7 +112,7 @@ class LedgerRecorder:
                 if (result := await LedgerRecorder.look(self, slot)) is not None:
                     return result
             except BaseException as error:
-                await asyncio.wait([starting])
+                await ended([starting], shield=True)
                 if not starting.cancelled() and starting.exception() is None:
                     await attempt.undo(error)
                     self._open.discard(slot)
@@ -123,11 +128,18 @@ class LedgerRecorder:
             return
         self._open.discard(slot)
         try:
+            self._check_doubt(attempt)
             # Lost only by a call that may run twice, to a worker that was faster: both outcomes are true.
             with suppress(ClaimLost):
                 await self._record(attempt, slot, result)
         finally:
             attempt.land()
+
+    @staticmethod
+    def _check_doubt(attempt: Attempt) -> None:
+        """Nothing, unless a policy stopped a call that may have taken effect before: that is still the question."""
+        if attempt.doubtful and not attempt.started:
+            raise attempt.ask_again()
 
     async def _record(self, attempt: Attempt, slot: Slot, result: ToolResult) -> None:
         if result.status == "pending":
@@ -170,6 +182,9 @@ class LedgerRecorder:
                 # The record goes on saying that this worker is at it, which is true; `late` records the end.
                 linger(attempt.nonce, slot.running)
                 self._lingering.add(slot)
+            elif attempt.stored and slot.running is None:
+                # The record says that the body begins, and it has not.
+                await attempt.undo(error)
             elif attempt.stored or (attempt.started and not slot.container):
                 with suppress(ClaimLost):
                     if slot.container or self.pauses(error):

@@ -1,10 +1,13 @@
 """The replies of a loop's model: journaled, where the loop is part of a visit, so that no turn is planned twice."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from agent_adapter._canonical import check_plain
 from agent_adapter.calls import ToolResult
+from agent_adapter.errors import NotSealable
 from agent_adapter.exec._asking import Asking
 from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._loop_messages import from_plain_message, plain_message
@@ -89,7 +92,10 @@ class Replies:
             value = _plain(reply)
             if state.turn == 0:
                 # The agent goes on with what it began with, whatever the program says by then.
-                value["first"] = [plain_message(message) for message in state.messages]
+                first = [plain_message(message) for message in state.messages]
+                with suppress(NotSealable):
+                    check_plain(first)
+                    value["first"] = first
             result = ToolResult(call_id=f"turn-{state.turn}", tool=REPLY, value=value)
             self._journal.record(slot, result)
             await self._journal.settle(slot, result)

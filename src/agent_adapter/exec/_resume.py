@@ -1,7 +1,6 @@
 """Resume of a parked call by its request id: everything is checked before anything is decided."""
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,8 @@ from agent_adapter.approvals import (
 )
 from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.errors import ConfigError, NotSealable, ToolUsageError
-from agent_adapter.exec._claimed import Resumed, edited, escapes, failed
+from agent_adapter.exec._claimed import Resumed, escapes, failed
+from agent_adapter.exec._shown import edited
 from agent_adapter.registry import Registry
 from agent_adapter.tools import InvalidArguments, Tool
 
@@ -59,7 +59,13 @@ async def decide(
     given = _decision(stored, verdict, decided_by=decided_by, reason=reason)
     if given.edits is not None:
         try:
-            edited(tool, given.edits)
+            edited(
+                tool,
+                given.edits,
+                shown=request.arguments,
+                arguments=call.arguments,
+                encoded=encode(dict(call.arguments)),
+            )
         except Exception as exc:  # a validator is the tool's code; its errors become the result
             if escapes(exc):
                 raise
@@ -91,18 +97,25 @@ def _decision(
     return stored.decision
 
 
-def _arguments(request: ApprovalRequest, tool: Tool) -> Mapping[str, Any]:
-    """The arguments that were shown, as the tool gets them."""
-    try:
-        shown = decode(request.arguments, known=reachable_types(tool.parameters))
-        arguments = tool.validate(shown)
-        same = digest(encode(arguments)) == request.digest
-    except (NotSealable, InvalidArguments) as exc:
-        raise ToolUsageError(
-            f"request {request.id!r}: tool {tool.name!r} cannot take the stored arguments any more: {exc}"
-        ) from exc
-    if not same:
-        raise ToolUsageError(
-            f"request {request.id!r}: tool {tool.name!r} makes other arguments of the stored ones than were shown"
-        )
-    return arguments
+def _arguments(request: ApprovalRequest, tool: Tool) -> dict[str, Any]:
+    """The arguments that were shown, as the tool gets them: exactly those of the digest."""
+    reason = ""
+    for read in (_as_shown, _as_stored):
+        try:
+            arguments = tool.validate(read(request, tool))
+            if digest(encode(arguments)) == request.digest:
+                return arguments
+        except (NotSealable, InvalidArguments) as exc:
+            reason = f"cannot take the stored arguments any more: {exc}"
+        else:
+            reason = "makes other arguments of the stored ones than were shown"
+    raise ToolUsageError(f"request {request.id!r}: tool {tool.name!r} {reason}")
+
+
+def _as_shown(request: ApprovalRequest, tool: Tool) -> Any:
+    del tool
+    return request.arguments
+
+
+def _as_stored(request: ApprovalRequest, tool: Tool) -> Any:
+    return decode(request.arguments, known=reachable_types(tool.parameters))

@@ -5,7 +5,7 @@ import contextlib
 import functools
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from agent_adapter.calls import ToolResult
 from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._body import Ended, Late, end_body
 from agent_adapter.exec._call_key import _call_key_scope
-from agent_adapter.exec._claimed import Claimed, Place, escapes
+from agent_adapter.exec._claimed import Claimed, Place, copied, escapes
 from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._parked import requests_of
 from agent_adapter.exec._telling import tell_retried
@@ -43,12 +43,15 @@ async def run_body(claimed: Claimed) -> tuple[ToolResult, asyncio.CancelledError
     """
     most = claimed.tool.retry or claimed.policies.retry or 1
     part = Meter(claimed.meter, limits=(claimed.policies.limits, claimed.ctx.limits))
+    # A body may change what it is given; the next attempt gets what was asked for all the same.
+    given = [copied(claimed.arguments) for _ in range(most - 1)]
     starts, number, spent_s = 0, 0, 0.0
     try:
         while True:
             number += 1
             began = time.perf_counter()
-            attempt = await _attempt(claimed, part)
+            arguments = given.pop() if given else claimed.arguments
+            attempt = await _attempt(claimed, part, arguments)
             spent_s += time.perf_counter() - began
             starts += attempt.started
             result = replace(attempt.result, attempts=starts, duration_s=spent_s)
@@ -75,11 +78,11 @@ def _may_repeat(claimed: Claimed, attempt: _Attempt) -> bool:
     return not outcome.timed_out and isinstance(outcome.error, tool.did_not_happen)
 
 
-async def _attempt(claimed: Claimed, part: Meter) -> _Attempt:
+async def _attempt(claimed: Claimed, part: Meter, arguments: Mapping[str, Any]) -> _Attempt:
     place, tool, started = claimed.place, claimed.tool, True
     with _scopes(place, part) as inside:
         try:
-            body = tool.start(claimed.arguments, claimed.ctx)
+            body = tool.start(arguments, claimed.ctx)
         except Exception as exc:  # noqa: BLE001 - looked at below, like an error of the body
             started, outcome = tool.is_async, Ended(error=exc)
         else:

@@ -29,6 +29,7 @@ class Slot:
         call_id: the caller's own name for the call, where it gave one.
         idempotency_key: what `idempotency_key()` says inside the body; an observer may set it.
         given: the arguments that the body is really given, encoded, where a guard or a person changed them.
+        asked: a person was shown the call before, so it is for a person to decide, whatever the tool says by now.
         decision: what a person decided about the call, once somebody did.
         running: whether the body still runs in a thread, although nobody waits for it any more; None before it began.
         container: the body only makes calls of its own, each protected by itself (an agent): it may always be entered
@@ -49,6 +50,7 @@ class Slot:
     call_id: str = ""
     idempotency_key: str | None = None
     given: Any = None
+    asked: bool = False
     decision: ApprovalDecision | None = None
     running: Callable[[], bool] | None = None
     container: bool = False

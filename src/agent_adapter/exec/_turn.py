@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_adapter.approvals import ApprovalRequest
 from agent_adapter.calls import ToolCall, ToolResult
@@ -12,20 +12,29 @@ from agent_adapter.exec._asked import Asked
 from agent_adapter.exec._claimed import Claimed
 from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._journal import Journal, make_journal
-from agent_adapter.exec._journal_data import unsealable_calls
+from agent_adapter.exec._journal_data import from_entry, unsealable_calls
 from agent_adapter.exec._loop_durable import Durable
+from agent_adapter.exec._loop_messages import answers
 from agent_adapter.exec._loop_state import LoopState
 from agent_adapter.exec._questions import Question
 from agent_adapter.exec._visit import current_visit, visit_scope
 from agent_adapter.limits import Meter
+from agent_adapter.models import Message
 from agent_adapter.registry import Registry
 
 
 @dataclass(frozen=True)
 class TurnEnd:
-    """How a turn's calls ended: one result each, in call order, and the requests of those that wait for a person."""
+    """How a turn's calls ended, in call order.
+
+    Attributes:
+        results: one for each call.
+        messages: what the model is told about them.
+        pending: the requests of those that wait for a person.
+    """
 
     results: tuple[ToolResult, ...]
+    messages: tuple[Message, ...]
     pending: tuple[ApprovalRequest, ...]
 
 
@@ -108,7 +117,20 @@ class Turns:
             raise NotSealable(
                 "$", "journal", f"a call waits for a person, and these cannot wait with it: {lost}"
             )
-        return TurnEnd(tuple(results), pending)
+        told = [_recorded(item, result) for item, result in zip(batch, results, strict=True)]
+        return TurnEnd(tuple(results), answers(told), pending)
+
+
+def _recorded(item: Claimed | ToolResult, result: ToolResult) -> ToolResult:
+    """The result with the value that is on record: another call may have changed the live one meanwhile."""
+    if not isinstance(item, Claimed) or item.place is None:
+        return result
+    slot = item.place.slot
+    kept = slot.kept if isinstance(slot.kept, dict) else {}
+    # Other values cannot change.
+    if not isinstance(result.value, list | dict) or not isinstance(kept.get("value"), list | dict):
+        return result
+    return replace(result, value=from_entry(kept, slot.tool, slot.returns, None).value)
 
 
 def _own(call: ToolCall) -> ToolCall:

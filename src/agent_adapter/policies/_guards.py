@@ -26,7 +26,7 @@ Verdict = Deny | Replace | None
 
 
 class Guard(Protocol):
-    """A check around a body. A subclass writes the half that it needs; an object with one of the two methods will do.
+    """A check around a body. A subclass writes the half that it needs; at run time any object with one of the methods will do.
 
     Both may be async. An exception, or an answer of another kind, refuses: a guard that is broken lets nothing through.
     """

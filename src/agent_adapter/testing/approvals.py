@@ -4,6 +4,9 @@ Each takes a store that holds nothing, uses it and asserts. A backend keeps the 
 
     for promise in APPROVAL_STORE:
         await promise(make_store())
+
+The promises are plain asserts: `pytest.register_assert_rewrite("agent_adapter.testing")` in a `conftest.py`, before the
+import, makes a failure show both sides.
 """
 
 from agent_adapter.testing import _approval_deciding as deciding

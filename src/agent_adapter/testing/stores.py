@@ -5,6 +5,9 @@ Each takes a store that holds nothing, uses it and asserts. A backend keeps the 
     for promise in (*CHECKPOINT_STORE, *CALL_CLAIMS, *RUN_LISTING):
         await promise(make_store())
 
+The promises are plain asserts: `pytest.register_assert_rewrite("agent_adapter.testing")` in a `conftest.py`, before the
+import, makes a failure show both sides.
+
 `RUN_LISTING` is for stores that have the optional `RunListing` protocol; the loop and the bridges need the other two.
 """
 

@@ -15,6 +15,7 @@ from agent_adapter.exec.integration import (
     Ledger,
     NotSealable,
     Question,
+    check_plain,
     decode,
     digest,
     encode,
@@ -28,7 +29,10 @@ logger = logging.getLogger(__name__)
 NOBODY = "nobody"
 UNREADABLE = "unreadable"
 CANNOT_BE_KEPT = "the answer holds something other than plain data, so it could not be kept for a tool that starts again"
-MISFIT = "the answer was not understood, or did not fit these requests; nothing was decided"
+MISFIT = (
+    "the answer was not understood, or did not fit these requests; nothing was decided. Give one decision for one request, "
+    '{"decisions": [one for each, in order]}, or decisions by call id'
+)
 BY_ID = "answer by interrupt id (Command(resume={id: answer})), or name the request"
 
 
@@ -184,7 +188,7 @@ def _request(doubts: Sequence[Question], note: str) -> dict[str, Any]:
         "action_requests": [
             {
                 "name": q.tool,
-                "args": q.arguments if isinstance(q.arguments, dict) else {},
+                "args": _shown(q.arguments),
                 "description": q.describe(),
             }
             for q in doubts
@@ -196,9 +200,20 @@ def _request(doubts: Sequence[Question], note: str) -> dict[str, Any]:
         "tool_call_ids": [q.call_id for q in doubts],
         "request_ids": [q.request_id for q in doubts],
         "causes": [q.cause for q in doubts],
-        "owner_known_dead": [q.owner_known_dead for q in doubts],
+        # What has not begun has no worker.
+        "owner_known_dead": [None if q.cause == "approval" else q.owner_known_dead for q in doubts],
     }
     return {**request, "note": note} if note else request
+
+
+def _shown(arguments: Any) -> dict[str, Any]:
+    """The arguments as the model gave them; those that hold classes stay in their stored form."""
+    try:
+        plain = decode(arguments)
+        check_plain(plain)
+    except NotSealable:
+        plain = arguments
+    return plain if isinstance(plain, dict) else {}
 
 
 def _allowed(tool: str, questions: Sequence[Question]) -> list[str]:

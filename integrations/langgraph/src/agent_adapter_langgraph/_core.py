@@ -100,7 +100,9 @@ class Core:
 
     def remember(self, tools: Sequence[BaseTool]) -> None:
         """Keep in mind what the results of these tools may hold, for when a record is read without its tool."""
-        self.tools.update({tool.name: tool for tool in tools})
+        for tool in tools:
+            self.policies.check_name(tool.name)
+            self.tools[tool.name] = tool
 
     def call(self, visit: Visit, use: ToolUse, name: CallId, answers: Answers) -> Call:
         """The use as a call to drive."""

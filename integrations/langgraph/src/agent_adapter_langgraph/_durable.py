@@ -119,7 +119,7 @@ class DurableTools:
             repair: show the model an honest answer for every call that a stopped run left without one.
 
         Raises:
-            ConfigError: langchain is not installed.
+            ConfigError: langchain is not installed, or other middleware asks about a tool that a policy asks about too.
         """
         try:
             from agent_adapter_langgraph._middleware import parts
@@ -127,6 +127,13 @@ class DurableTools:
             raise ConfigError(
                 "middleware needs langchain: pip install 'agent-adapter-langgraph[agents]'"
             ) from error
+        for other in inside:
+            both = self._core.policies.asking & _asked_by(other)
+            if both:
+                raise ConfigError(
+                    f"{type(other).__name__} and the policies both ask about {', '.join(sorted(both))}: "
+                    "pass gate=False, or leave them out of its interrupt_on"
+                )
         outermost, innermost = parts(self._core, self._replies, repairs=repair)
         return [*outermost, *inside, *innermost]
 
@@ -192,6 +199,12 @@ class DurableTools:
                 f"{type(self._store).__name__} cannot list its runs (the RunListing protocol)"
             )
         return self._store
+
+
+def _asked_by(middleware: object) -> set[str]:
+    """The tools about which LangChain's own human-in-the-loop middleware asks."""
+    asks = getattr(middleware, "interrupt_on", None)
+    return {name for name, config in asks.items() if config} if isinstance(asks, dict) else set()
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -35,7 +35,7 @@ async def approved(
     Raises:
         Asked: a person has to approve the call first; the question is stored.
     """
-    if not await asks(policy, arguments, ctx):
+    if not attempt.gate.asked_before and not await asks(policy, arguments, ctx):
         return None
     verdict = attempt.gate.verdict_on(given)
     if verdict is None and attempt.decided_again:

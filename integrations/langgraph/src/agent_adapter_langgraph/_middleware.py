@@ -154,7 +154,7 @@ def parts(
 
 
 def _outermost(core: Core, *, repairs: bool) -> DurableToolCalls:
-    if core.policies.ask:
+    if core.policies.asking:
         # Only where something asks: the hook makes a node of the graph, and so a checkpoint of each turn.
         from agent_adapter_langgraph._turn_gate import GatingRepairingToolCalls, GatingToolCalls
 

@@ -21,6 +21,7 @@ from agent_adapter.exec.integration import (
     LedgerRecorder,
     Replay,
     Slot,
+    encode,
     make_journal,
     visit_scope,
 )
@@ -103,6 +104,7 @@ class NodeRecorder(LedgerRecorder):
         self._places: dict[Slot, int] = {}
         self._notes: dict[Slot, str] = {}
         self._asked: dict[int, Parked] = {}
+        self._found: dict[Slot, ToolResult] = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -148,8 +150,19 @@ class NodeRecorder(LedgerRecorder):
         """What a person decided; the node pauses for it where nobody has yet."""
         if not self._core.policies.gate:
             return None
+        while True:
+            try:
+                return await self._decision(slot, request)
+            except LookAgain:
+                # Another worker went on with the call; `started` answers with what it found.
+                self.attempt(slot).land()
+                if (found := await self.look(slot)) is not None:
+                    self._found[slot] = found
+                    return ApprovalDecision(approved=True)
+
+    async def _decision(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision:
         attempt = self.attempt(slot)
-        verdict = attempt.gate.verdict_on(request.arguments)
+        verdict = attempt.gate.verdict_on(encode(request.arguments))
         if isinstance(verdict, Edited) and not _accepts(slot, verdict):
             verdict, self._notes[slot] = None, EDIT_DOES_NOT_FIT
         if verdict is None and not attempt.decided_again:
@@ -159,6 +172,8 @@ class NodeRecorder(LedgerRecorder):
 
     async def started(self, slot: Slot) -> ToolResult | None:
         """None once it is stored that the body begins; a result when another worker was faster."""
+        if (found := self._found.pop(slot, None)) is not None:
+            return found
         return await self._asking(slot, super().started(slot))
 
     async def settle(self, slot: Slot, result: ToolResult) -> None:
@@ -193,7 +208,7 @@ class NodeRecorder(LedgerRecorder):
         return Parked([], others=[interrupt for each in asked for interrupt in each.args[0]])
 
     async def _ask(self, attempt: Attempt, request: ApprovalRequest) -> None:
-        raise Asked(await attempt.ask_approval(request.arguments))
+        raise Asked(await attempt.ask_approval(encode(request.arguments)))
 
     async def _asking(self, slot: Slot, work: Coroutine[Any, Any, T]) -> T:
         """What the work gives; a question that it asks is kept for the node's end."""

@@ -1,14 +1,18 @@
 """What a LangChain tool may do, said once: policies by name, MCP hints in its metadata, and what this version refuses."""
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from typing import Any
 
 from langchain_core.tools import BaseTool
 
 from agent_adapter.errors import ConfigError
 from agent_adapter.policies import ToolPolicy
+
+logger = logging.getLogger(__name__)
 
 # What the bridge acts on today; anything else is refused rather than ignored.
 BUILT = frozenset({"confirm", "idempotent", "read_only", "reconcile", "did_not_happen", "tags"})
@@ -61,11 +65,24 @@ class Policies:
         }
         self._trust = trust_annotations
         self.gate = gate
+        self._met: set[str] = set()
+
+    def check_name(self, tool: str) -> None:
+        """Say so when a policy was probably meant for this tool and names none."""
+        if tool in self._policies or tool in self._met:
+            return
+        self._met.add(tool)
+        for name in get_close_matches(tool, self._policies.keys() - self._met, cutoff=0.8):
+            logger.warning(
+                "policies name %r, and there is a tool %r without a policy: is that the one?",
+                name,
+                tool,
+            )
 
     @property
-    def ask(self) -> bool:
-        """Whether calls of some tool may have to wait for a person here."""
-        return any(policy.confirm is not False for policy in self._policies.values())
+    def asking(self) -> set[str]:
+        """The tools whose calls may have to wait for a person here."""
+        return {name for name, policy in self._policies.items() if policy.confirm is not False}
 
     def of(self, name: str, tool: BaseTool | None) -> ToolPolicy:
         """The policy under which calls of this tool run: the one that was set, else what its metadata says, else careful."""
