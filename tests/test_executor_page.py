@@ -22,5 +22,6 @@ def test_the_programs_of_the_page_run_as_they_stand(
     assert capfd.readouterr().out.splitlines() == [
         "paused [{'customer': 'Ada', 'cents': 500}]",
         "done Ada paid five euros.",
+        "denied who pays?",
         "page fares/1",
     ]
