@@ -56,6 +56,11 @@ class ToolError:
         """The error that this exception stands for."""
         return cls(kind, _type_name(type(exc)), text_of(exc))
 
+    def __post_init__(self) -> None:
+        # A subclass of str (an enum's member, for example) has no exact stored form.
+        object.__setattr__(self, "type", str.__str__(self.type))
+        object.__setattr__(self, "message", str.__str__(self.message))
+
     def __str__(self) -> str:
         return f"{self.type}: {self.message}" if self.message else self.type
 
@@ -108,3 +113,11 @@ def text_of(exc: BaseException) -> str:
         return str(exc)
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide that the tool failed
         return "(its message cannot be rendered)"
+
+
+def shown_value(value: object) -> str:
+    """The value as Python shows it, whatever its `__repr__` does."""
+    try:
+        return repr(value).encode("utf-8", "backslashreplace").decode()
+    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide that there is a value
+        return f"(a {type(value).__qualname__} that cannot be shown)"

@@ -55,7 +55,7 @@ class ApprovalDecision:
         decided_at: when.
 
     Raises:
-        ToolUsageError: `approved` is no bool, or a denial brings edits.
+        ToolUsageError: `approved` is no bool, `decided_by` or `reason` no text, or a denial brings edits.
     """
 
     approved: bool
@@ -67,6 +67,12 @@ class ApprovalDecision:
     def __post_init__(self) -> None:
         if type(self.approved) is not bool:
             raise ToolUsageError(f"approved is True or False, not {self.approved!r}")
+        for name in ("decided_by", "reason"):
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise ToolUsageError(f"{name} is a text, not {text!r}")
+            # A subclass of str (an enum's member, for example) has no exact stored form.
+            object.__setattr__(self, name, str.__str__(text))
         if self.edits is not None and not self.approved:
             raise ToolUsageError("a denial cannot bring edited arguments")
 

@@ -7,15 +7,14 @@ is told to stop: whatever says how the attempt ended raises as `finish` does.
 """
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_adapter.calls import text_of
-from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._asked import Asked, ClaimLost, new_nonce, refuse_other_answer
-from agent_adapter.exec._entries import CallId, Entry, idempotency_key
+from agent_adapter.exec._entries import CallId, Entry
 from agent_adapter.exec._flights import Flight
 from agent_adapter.exec._gate import Gate, stored_decision, waiting
+from agent_adapter.exec._holding import Holding
 from agent_adapter.exec._questions import Decision, Edited, Question, Rerun
 from agent_adapter.exec.checkpoints import CallRecord
 from agent_adapter.policies import ToolPolicy
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from agent_adapter.exec._ledger import Ledger
 
 
-class Attempt:
+class Attempt(Holding):
     """The right to run one call's body, held until `land`.
 
     Attributes:
@@ -46,30 +45,14 @@ class Attempt:
         decision: Any = None,
         verdict: Rerun | Edited | None = None,
     ) -> None:
-        self.call = call
-        self.gate = Gate(past, verdict)
+        gate = Gate(past, verdict)
+        super().__init__(
+            ledger, call, policy, gate, bare=bare, seen=seen, past=past, decision=decision
+        )
+        self._flight = flight
         # The record that asks for an approval, and its content.
         self._asked_as: tuple[CallRecord, Entry] | None = None
-        self.started = False
-        self._ledger = ledger
-        self._flight = flight
-        self._policy = policy
-        self._seen = seen
-        self._past = past
-        # A decision that lets the attempt in without a record of its own to stand on.
-        self._decision = decision
-        # The run's life that the call was looked for in; it must not be written into another.
-        self._segment = ledger.log.segment(call.run)
-        self._bare = bare
-        self._entry: Entry | None = None
-        self._stored = False
         self._refused: BaseException | None = None
-        # What is stored of this attempt while its body runs.
-        self._started_as: Entry | None = None
-        self._repeatable = policy.idempotent or policy.read_only
-        # A repeatable call needs no record before its body; its seed has to be the same without one.
-        fresh = "" if self._repeatable else new_nonce()
-        self._seed = past.seed if past else fresh if call.seed is None else call.seed
 
     @property
     def answers(self) -> list[Any]:
@@ -80,11 +63,6 @@ class Attempt:
     def arguments(self) -> Any:
         """The arguments that the body was given before, None when it has not run."""
         return self._past.arguments if self._past else None
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether running the body again does no harm."""
-        return self._repeatable
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """The attempt lives on this loop; once that is closed, nobody waits for it any more."""
@@ -107,22 +85,12 @@ class Attempt:
         """What the body returned in an earlier attempt whose surroundings did not finish; None when it has to run."""
         return self._past.outcome if self._past and self._past.container else None
 
-    @property
-    def idempotency_key(self) -> str:
-        """Equal for every attempt of this call, different for every other call."""
-        return idempotency_key(self.call, self._seed)
-
     def tighten(self, policy: ToolPolicy) -> None:
         """Run under this policy too: another tool than the one that was asked for takes the call."""
         if not (policy.idempotent or policy.read_only):
             self._repeatable = False
             self._seed = self._seed or new_nonce()
         self._policy = policy
-
-    @property
-    def stored(self) -> bool:
-        """Whether a record says that the call began here."""
-        return self._stored
 
     async def ask_approval(self, shown: Any) -> Question:
         """The question whether the call may run with these arguments (encoded), once it is stored.
@@ -144,7 +112,7 @@ class Attempt:
             self._asked_as = seen, past
             return self._ledger.question(self.call, past, "dead")
         entry, question = self._asking(self._current.but(state="pending", gate=gate, decision=None))
-        record, _, mine = await self._ledger.log.claim(self.call, entry, seen, life=self._segment)
+        record, _, mine = await self._write(entry, seen)
         if not mine:
             raise ClaimLost
         self._asked_as = record, entry
@@ -160,9 +128,7 @@ class Attempt:
         assert self._asked_as is not None  # noqa: S101 - only what was asked is decided
         seen, entry = self._asked_as
         decided = entry.but(decision=stored_decision(question, decision), asked=None)
-        _, standing, mine = await self._ledger.log.claim(
-            self.call, decided, seen, life=self._segment
-        )
+        _, standing, mine = await self._write(decided, seen)
         if not mine:
             refuse_other_answer(self.call, decided.decision, standing)
             raise ClaimLost
@@ -182,9 +148,7 @@ class Attempt:
         if past is not None and past.state == "pending" and past.gate == gate:
             return
         entry = self._current.but(state="pending", gate=gate)
-        _, standing, mine = await self._ledger.log.claim(
-            self.call, entry, self._seen, life=self._segment
-        )
+        _, standing, mine = await self._write(entry, self._seen)
         if not mine and not (standing.state == "pending" and standing.gate == gate):
             raise ClaimLost
 
@@ -209,17 +173,6 @@ class Attempt:
             self._entry, self.started = entry, True
             return
         await self._claim(entry)
-
-    async def _claim(self, entry: Entry) -> None:
-        record, standing, mine = await self._ledger.log.claim(
-            self.call, entry, self._seen, life=self._segment
-        )
-        if not mine:
-            if entry.decision:
-                refuse_other_answer(self.call, entry.decision, standing)
-            raise ClaimLost
-        self._seen, self._entry, self.started, self._stored = record, entry, True, True
-        self._started_as = entry
 
     async def finish(self, outcome: Any) -> None:
         """Store the call's outcome (plain JSON).
@@ -259,16 +212,6 @@ class Attempt:
         if self._entry is not None:
             self._refused = None if began else error
             self._entry = self._ended("raised", error)
-
-    @property
-    def nonce(self) -> str:
-        """What tells this attempt from every other one."""
-        return self._current.nonce
-
-    async def keep_late(self, outcome: Any) -> None:
-        """Keep beside the record how a body ended that was given up."""
-        entry = self._started_as or self._next(self.call.arguments)
-        await self._ledger.keep_late(self.call, entry.but(state="done", outcome=outcome))
 
     async def fail(self, how: Literal["raised", "cancelled"], error: BaseException) -> None:
         """Store that the call ended without an answer; a `did_not_happen` error lets it run again.
@@ -321,72 +264,3 @@ class Attempt:
     def land(self) -> None:
         """End the attempt: whoever waits for the call looks again."""
         self._flight.land()
-
-    @property
-    def _current(self) -> Entry:
-        """The entry that the attempt holds; a call that was answered before its body began has a fresh one."""
-        return self._entry or self._next(self.call.arguments)
-
-    def _next(self, arguments: Any) -> Entry:
-        before = self._entry or self._past
-        return self._ledger.fresh(
-            self.call,
-            seed=self._seed,
-            arguments=arguments,
-            attempt=before.attempt + 1 if before else 1,
-            answers=before.answers if before else [],
-            decision=before.decision if before else self._decision,
-            gate=self.gate.for_record,
-            payload=before.payload if before else None,
-            schema=before.schema if before else None,
-        )
-
-    async def _ask(self, entry: Entry) -> Question:
-        """The question that the entry asks, once both are stored."""
-        entry, question = self._asking(entry)
-        await self._replace(entry)
-        return question
-
-    def _asking(self, entry: Entry) -> tuple[Entry, Question]:
-        """The entry as one that asks, and its question."""
-        question = self._ledger.question(self.call, entry, "dead")
-        asked = {
-            "question": question.id,
-            "bare": self._bare,
-            "scope": self.call.scope,
-            "digest": self.call.digest,
-        }
-        return entry.but(asked=asked), replace(question, asked_with=self._bare)
-
-    async def _replace(self, entry: Entry) -> None:
-        """Store the entry over the one that the attempt holds; for what is raised see `finish`."""
-        while True:
-            # Whoever began a call may always say how it ended; to begin is for whoever has the run.
-            record, standing, mine = await self._ledger.log.claim(
-                self.call, entry, self._seen, life=self._segment, fenced=not self._stored
-            )
-            if mine:
-                self._seen, self._entry = record, entry
-                return
-            if self._only_asked_about(standing):
-                # Somebody asked about the attempt while it ran; its outcome is the best answer.
-                self._seen = record
-            elif self._repeatable and self._seen is None and standing.state == "done":
-                # Another worker was faster with a call that may run twice: its outcome counts.
-                raise ClaimLost
-            else:
-                break
-        await self._ledger.keep_late(self.call, entry)
-        raise CheckpointConflict(
-            self.call.run,
-            f"call {self.call.call_id!r} of tool {self.call.tool!r} was decided or taken over while it ran here; "
-            "its late outcome is kept beside the record and nothing more is started",
-        )
-
-    def _only_asked_about(self, standing: Entry) -> bool:
-        mine = self._started_as
-        return (
-            mine is not None
-            and standing.but(asked=None) == mine.but(asked=None)
-            and standing != mine
-        )

@@ -18,7 +18,7 @@ from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._policies import Policies
 from agent_adapter.exec._retry import run_body
 from agent_adapter.exec._telling import tell_ended, tell_hooks, tell_started
-from agent_adapter.exec._visit import current_visit
+from agent_adapter.exec._visit import current_visit, outside_visits
 from agent_adapter.limits import current_meter
 from agent_adapter.tools import Tool
 
@@ -89,6 +89,7 @@ def claim_call(
         timeout_s=timeout_s,
         policies=policies,
         place=place,
+        around=visit if place is None else None,
         resumed=resumed,
     )
 
@@ -119,6 +120,12 @@ async def run_call(claimed: Claimed) -> ToolResult:
 
     Control flow, a limit of the run and the errors of an observer escape as they are.
     """
+    # Policies stand in no visit: what a guard asks about one call is no answer about the next one.
+    with outside_visits():
+        return await _run(claimed)
+
+
+async def _run(claimed: Claimed) -> ToolResult:
     place = claimed.place
     if place is not None and (replayed := await _replay(claimed, place)) is not None:
         result, cancelled = await _settle(claimed, place, replayed)

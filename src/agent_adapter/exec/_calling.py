@@ -16,7 +16,7 @@ def calling_executor() -> Any:
 
 @contextmanager
 def calls_of(executor: object) -> Iterator[None]:
-    """A scope whose calls are run by this executor."""
+    """A scope whose calls are run by this executor; None for a scope that is the body of no call."""
     token = _calling.set(executor)
     try:
         yield

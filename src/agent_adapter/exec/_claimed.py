@@ -14,6 +14,7 @@ from agent_adapter.errors import ApprovalConflict, CheckpointError, RunLimitExce
 from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._policies import Policies
 from agent_adapter.exec._slot import Slot
+from agent_adapter.exec._visit import Visit
 from agent_adapter.exec.control import is_control_flow
 from agent_adapter.limits import Meter, StepsUsedUp
 from agent_adapter.tools import Tool
@@ -57,6 +58,7 @@ class Claimed:
         timeout_s: seconds for each attempt.
         policies: the executor's.
         place: in the visit, None outside one.
+        around: the visit around a call that has no place in it.
         resumed: the decision that was made before, None for a call that has to ask.
         parked: the requests that the call waits for, once its result is "pending".
         outcome: the result, from the moment on at which it is known; a cancellation that comes later does not undo it.
@@ -71,6 +73,7 @@ class Claimed:
     timeout_s: float | None
     policies: Policies
     place: Place | None
+    around: Visit | None = None
     resumed: Resumed | None = None
     parked: tuple[ApprovalRequest, ...] = ()
     outcome: ToolResult | None = None

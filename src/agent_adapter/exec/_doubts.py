@@ -9,13 +9,13 @@ from agent_adapter.approvals import ApprovalRequest, StoredApproval, approval_st
 from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.errors import DoubtfulCall, NotSealable, ToolUsageError
 from agent_adapter.exec._decide import Facts, Rules, Step, next_step
-from agent_adapter.exec._entering import ask_probe, word_of
 from agent_adapter.exec._entries import CallId, Entry
 from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._flights import FlightKey, is_flying
 from agent_adapter.exec._journal_data import to_entry
 from agent_adapter.exec._ledger import LATE, Ledger
 from agent_adapter.exec._looking import Behind, Entries, Replied, behind, keys_of, replies
+from agent_adapter.exec._probing import ask_probe, word_of
 from agent_adapter.exec._questions import Decision, Happened, Question, answered
 from agent_adapter.exec._replies import REPLY
 from agent_adapter.exec._turn import doubt

@@ -13,12 +13,13 @@ from agent_adapter.exec._defaults import runner_for
 from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._gather import check_concurrency
 from agent_adapter.exec._loop_durable import Durable
+from agent_adapter.exec._loop_messages import begun_with
 from agent_adapter.exec._loop_state import Answered, LoopState, Paused, Replied, advance
 from agent_adapter.exec._loop_store import View
 from agent_adapter.exec._replies import NextReply, Replies
 from agent_adapter.exec._run_sinks import Listener, listening
 from agent_adapter.exec._turn import Turns
-from agent_adapter.limits import StepsUsedUp, current_meter, meter_scope
+from agent_adapter.limits import Meter, StepsUsedUp, current_meter, meter_scope
 from agent_adapter.models import Message, Model, ModelReply, Usage
 from agent_adapter.policies import Sink
 from agent_adapter.registry import Registry
@@ -160,9 +161,7 @@ class Loop:
         ctx = self.ctx
         if durable is not None and ctx.run_id != durable.kept.run_id:
             ctx = replace(ctx, run_id=durable.kept.run_id)
-        # A loop inside a durable run counts for that run.
-        outer = None if durable else current_meter()
-        meter = outer or ctx.meter
+        meter = self._meter(ctx, durable)
         limits = (self.executor.limits, ctx.limits)
         turns = Turns(
             executor=self.executor,
@@ -171,6 +170,7 @@ class Loop:
             concurrency=self.concurrency,
             meter=meter,
             durable=durable,
+            name=f"loop-{begun_with(self.asking.stage, state.messages)}",
         )
         replies = Replies(turns.journal, meter, limits)
         results: list[ToolResult] = []
@@ -200,6 +200,17 @@ class Loop:
                         await durable.save(state, used, view)
                     return self._result(state, results, usage, durable, pending=turn.pending)
                 state = advance(state, Answered(turn.messages))
+
+    @staticmethod
+    def _meter(ctx: RunContext, durable: Durable | None) -> Meter:
+        """What the loop counts on: its run, or the one around it; a durable run in another one is a part of that."""
+        around = current_meter()
+        if durable is None:
+            return around or ctx.meter
+        meter = ctx.meter if around is None else Meter(around)
+        if durable.recovered:
+            meter.restore(durable.used)
+        return meter
 
     async def _ask(
         self, replies: Replies, state: LoopState, view: View | None

@@ -1,35 +1,30 @@
 """Entering one call: read its record, ask the table, do the one thing that it says, until the call is over or may run."""
 
 import asyncio
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from agent_adapter._canonical import decode, encode, reachable_types
-from agent_adapter._threads import run_in_thread
-from agent_adapter.errors import CheckpointConflict, CheckpointError
+from agent_adapter._canonical import encode
+from agent_adapter.errors import CheckpointConflict
 from agent_adapter.exec._asked import Asked, new_nonce, refuse_other_answer
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._decide import Facts, Owner, Rules, Step, next_step
 from agent_adapter.exec._entries import CallId, Entry, branch_key
 from agent_adapter.exec._flights import Flight
 from agent_adapter.exec._gate import kept_decision, stored_decision
+from agent_adapter.exec._probing import ask_probe, word_of
 from agent_adapter.exec._questions import (
     Answer,
     Decision,
-    DidNotHappen,
     DoNotRun,
     Edited,
     Happened,
     Question,
     Rerun,
-    Unknown,
     answered,
 )
 from agent_adapter.exec.checkpoints import CallRecord
-from agent_adapter.exec.control import is_control_flow
 from agent_adapter.policies import ToolPolicy
 
 if TYPE_CHECKING:
@@ -60,6 +55,7 @@ class _Seen:
     owner: Owner
     question: Question
     decision: Decision | None
+    probed: Any
 
 
 @dataclass
@@ -74,10 +70,12 @@ class Entering:
     answers: Answers
     bare: str
     give_up: float
-    probed: Any = None
-    # What the probe's word is about: it says nothing of another attempt, nor once the owner's state has changed.
-    probed_about: tuple[str, str] | None = None
     pause_s: float = FIRST_PAUSE_S
+    _probes: dict[tuple[str, str], Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = self.ledger.probes
+        self._probes = {} if known is None else known
 
     async def end(self) -> Replay | Attempt:
         """The call's outcome, or the right to run it; for what is raised see `Ledger.enter`."""
@@ -101,9 +99,8 @@ class Entering:
         owner = self.ledger.owner_of(entry)
         question = self.ledger.question(self.call, entry, owner, tool=record.tool)
         decision = self.answers.get(question.id) or kept_decision(entry, question)
-        seen = _Seen(record, entry, owner, question, decision)
-        if self.probed_about != (entry.nonce, owner):
-            self.probed = None
+        probed = self._probes.get((entry.nonce, owner))
+        seen = _Seen(record, entry, owner, question, decision, probed)
         facts = Facts(
             state=entry.state,
             same=entry.digest == self.call.digest,
@@ -113,7 +110,7 @@ class Entering:
             undone=entry.ended == "undone",
             owner=owner,
             waited=self.ledger.clock() >= self.give_up,
-            probed=word_of(self.probed),
+            probed=word_of(probed),
             answered=answered(seen.decision),
         )
         return await self._take(next_step(facts, self.rules), seen)
@@ -145,7 +142,7 @@ class Entering:
                 return await self._branch(seen)
             case Step.SETTLE:
                 said = (
-                    seen.decision if isinstance(seen.decision, Happened | DoNotRun) else self.probed
+                    seen.decision if isinstance(seen.decision, Happened | DoNotRun) else seen.probed
                 )
                 return await self._settle(seen, said, seen.record)
             case _:
@@ -155,14 +152,13 @@ class Entering:
     async def _hold(self, step: Step, seen: _Seen) -> None:
         """Do what has to come before the next look; or raise, where no look will help."""
         if step is Step.PROBE:
-            self.probed = await ask_probe(
+            await ask_probe(
                 self.policy,
                 seen.entry,
                 seen.question.idempotency_key,
                 owner=seen.owner,
-                known=self.ledger.probes,
+                known=self._probes,
             )
-            self.probed_about = (seen.entry.nonce, seen.owner)
         elif step is Step.WAIT:
             await asyncio.sleep(self.pause_s)
             self.pause_s = min(self.pause_s * 2, LONGEST_PAUSE_S)
@@ -280,59 +276,3 @@ def _answered(seen: _Seen) -> Entry:
             return seen.entry.but(decision=stored_decision(seen.question, seen.decision))
         case _:
             return seen.entry.but(decision=None)
-
-
-def word_of(probed: Any) -> Literal["happened", "did_not_happen", "unknown"] | None:
-    """What a probe said, as a fact for `next_step`."""
-    match probed:
-        case None:
-            return None
-        case Happened():
-            return "happened"
-        case DidNotHappen():
-            return "did_not_happen"
-        case _:
-            return "unknown"
-
-
-async def ask_probe(
-    policy: ToolPolicy,
-    entry: Entry,
-    key: str,
-    *,
-    owner: Owner,
-    known: dict[tuple[str, str], Any] | None = None,
-) -> Any:
-    """What the tool's `reconcile` says of this attempt; what it said before, when that is `known`."""
-    # It says nothing of another attempt, nor once the owner's state has changed.
-    about = entry.nonce, owner
-    if known is None:
-        return await _probe(policy, entry, key)
-    if about not in known:
-        known[about] = await _probe(policy, entry, key)
-    return known[about]
-
-
-async def _probe(policy: ToolPolicy, entry: Entry, key: str) -> Any:
-    """What the tool's `reconcile` says of this attempt.
-
-    Its failure says nothing, nor does a value that cannot be stored; it is not asked about arguments that cannot be
-    made again here.
-    """
-    reconcile: Any = policy.reconcile
-    try:
-        # A tool of ours says which classes its arguments may be.
-        parameters = getattr(policy, "parameters", None)
-        arguments = decode(entry.arguments, known=reachable_types(parameters))
-        if inspect.iscoroutinefunction(reconcile):
-            said = await reconcile(arguments, key)
-        else:
-            said = await run_in_thread(partial(reconcile, arguments, key))
-            said = await said if inspect.isawaitable(said) else said
-        if isinstance(said, Happened):
-            decode(encode(said.value), known=reachable_types(getattr(policy, "returns", Any)))
-    except Exception as exc:  # a probe that fails cannot tell; a person is asked instead
-        if is_control_flow(exc) or isinstance(exc, CheckpointError):
-            raise
-        return Unknown()
-    return said or Unknown()

@@ -11,13 +11,13 @@ from agent_adapter.calls import ToolCall, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import ConfigError, ToolUsageError
 from agent_adapter.exec._backoff import Backoff
-from agent_adapter.exec._batch import OnError, check_on_error, run_batch
-from agent_adapter.exec._call import claim_call, run_call
-from agent_adapter.exec._calling import calling_executor, calls_of
+from agent_adapter.exec._batch import OnError, check_on_error
+from agent_adapter.exec._call import claim_call
+from agent_adapter.exec._calling import calling_executor
 from agent_adapter.exec._claimed import Claimed
+from agent_adapter.exec._claiming import Claims
 from agent_adapter.exec._failures import failure_of
 from agent_adapter.exec._gather import check_concurrency
-from agent_adapter.exec._journal import Journal
 from agent_adapter.exec._parked import Parked
 from agent_adapter.exec._plan import run_plan
 from agent_adapter.exec._policies import Policies
@@ -30,7 +30,7 @@ from agent_adapter.registry import Registry
 from agent_adapter.tools import Tool
 
 
-class Executor(SyncTwins):
+class Executor(Claims, SyncTwins):
     """Runs calls of the tools of a registry.
 
     Each call passes, in this order: the tool is found, the arguments are validated, a recorded result is replayed;
@@ -80,7 +80,7 @@ class Executor(SyncTwins):
             raise ConfigError(f"timeout is None or a positive number of seconds, not {timeout!r}")
         if type(concurrency) is not int or concurrency < 1:
             raise ConfigError(f"concurrency is a number from 1, not {concurrency!r}")
-        self._policies = Policies(
+        policies = Policies(
             approvals=approvals,
             cache=MemoryCache() if cache is None else cache,
             guards=guards,
@@ -91,24 +91,7 @@ class Executor(SyncTwins):
             sinks=sinks,
             rng=rng or random.Random(),  # noqa: S311 - spreads retries, protects nothing
         )
-        self._registry = _registry(registry)
-        self._timeout = timeout
-        self._concurrency = concurrency
-
-    @property
-    def registry(self) -> Registry:
-        """Where tools are looked up."""
-        return self._registry
-
-    @property
-    def approvals(self) -> ApprovalPort | None:
-        """How a person is asked."""
-        return self._policies.approvals
-
-    @property
-    def limits(self) -> RunLimits | None:
-        """What one run may use, beside the limits of its context."""
-        return self._policies.limits
+        super().__init__(_registry(registry), policies, timeout=timeout, concurrency=concurrency)
 
     async def run(
         self,
@@ -272,63 +255,6 @@ class Executor(SyncTwins):
             resumed=resumed,
         )
         return await self._finish(claimed)
-
-    def claim(
-        self,
-        call: ToolCall,
-        ctx: RunContext | None = None,
-        registry: Registry | None = None,
-        *,
-        key: str | None = None,
-        journal: Journal | None = None,
-    ) -> Claimed | ToolResult:
-        """The call with its place in the visit, for `run_claimed`; the result of one that cannot even start.
-
-        For whoever drives many calls: claiming awaits nothing, so the order of claims is the order of the program.
-
-        Raises:
-            ToolUsageError: this is no `ToolCall`, or the journal cannot replay it.
-            ConfigError: the tool needs approval, and nobody can be asked.
-        """
-        if not isinstance(call, ToolCall):
-            raise ToolUsageError(f"{call!r} is no ToolCall")
-        found = (self.registry if registry is None else registry).get(call.name)
-        return claim_call(
-            call,
-            found,
-            ctx or RunContext(),
-            self._policies,
-            timeout_s=self._time(found, None),
-            key=key,
-            journal=journal,
-        )
-
-    async def run_claimed(
-        self,
-        batch: Sequence[Claimed | ToolResult],
-        concurrency: int | None = None,
-        on_error: OnError = "collect",
-    ) -> list[ToolResult]:
-        """How each claimed call ended, in the order of the batch; see `run_many`, also for what is raised."""
-        with calls_of(self):
-            return await run_batch(
-                batch, concurrency=concurrency or self._concurrency, on_error=on_error
-            )
-
-    async def _finish(self, claimed: Claimed | ToolResult) -> ToolResult:
-        if isinstance(claimed, ToolResult):
-            return claimed
-        with calls_of(self):
-            return await run_call(claimed)
-
-    def _time(self, tool: Tool | None, timeout: float | None) -> float | None:
-        """The timeout nearest to the call counts."""
-        if timeout is not None:
-            return timeout
-        if tool is None or tool.timeout is not None:
-            return None if tool is None else tool.timeout
-        # An agent takes as long as its calls do, and those have their own.
-        return None if tool.kind == "agent" else self._timeout
 
 
 def _registry(tools: Registry | Iterable[Tool] | None) -> Registry:

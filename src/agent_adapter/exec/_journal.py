@@ -1,15 +1,11 @@
 """Journal: the finished calls of one visit, replayed when the visit is entered again."""
 
-import hashlib
-import secrets
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from copy import deepcopy
-from typing import Any, TypeGuard
+from typing import Any
 
 from agent_adapter._canonical import digest, encode
-from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
 from agent_adapter.errors import NotSealable, ToolUsageError
 from agent_adapter.exec._journal_data import (
@@ -17,19 +13,19 @@ from agent_adapter.exec._journal_data import (
     Decoder,
     Encoder,
     JournalData,
-    check_data,
     from_entry,
+    owned,
     to_entry,
     why_unrecorded,
 )
-from agent_adapter.exec._slot import Observer, Recorder, Slot
-from agent_adapter.exec.control import is_control_flow
+from agent_adapter.exec._slot import Observer, Slot
+from agent_adapter.exec._told import Told
 from agent_adapter.policies import ToolPolicy
 
 _UNKEYED = "unkeyed"
 
 
-class Journal:
+class Journal(Told):
     """The calls of one visit. Each is claimed in the order of the visit's code, run, and recorded when it has finished.
 
     Attributes:
@@ -49,36 +45,17 @@ class Journal:
         parent: "Journal | None" = None,
         calls: bool = True,
     ) -> None:
-        self.failure: BaseException | None = None
-        self.parked: list[ApprovalRequest] = []
+        super().__init__(observer, path=path, parent=parent, asked=data.get("asked", {}))
         self._encoder = encoder
         self._decoder = decoder
-        self._observer = observer
-        self._recorder = observer if observer is not None and _is_recorder(observer) else None
-        self._path = path
-        self._parent = parent
         self._claims_calls = calls
-        self._closed = False
         self._calls: dict[str, Any] = dict(data.get("calls", {}))
         # What is below: the data until somebody enters it in this visit, then the journal.
         self._inside: dict[str, JournalData | Journal] = dict(data.get("inside", {}))
         self._children: dict[str, JournalData | Journal] = dict(data.get("children", {}))
-        # The ids of requests that were asked and not answered yet, so that asking again is the same request.
-        self._asked: dict[str, Any] = dict(data.get("asked", {}))
         self._seen: Counter[str] = Counter()
         self._unfinished: set[str] = set()
         self._claimed: set[str] = set()
-        self._life = ""
-
-    @property
-    def durable(self) -> bool:
-        """Whether an observer is told of every call."""
-        return self._observer is not None
-
-    @property
-    def has_record(self) -> bool:
-        """Whether the observer is a `Recorder`, which is asked before any policy and told of calls that end without result."""
-        return self._recorder is not None
 
     def encoded(self, arguments: Mapping[str, Any]) -> Any:
         """The stored form of arguments.
@@ -102,7 +79,7 @@ class Journal:
         self._seen[f"child {base}"] += 1
         recorded = _recorded(self._children.get(key))
         if recorded is None:
-            recorded = {} if seed is None else _owned(seed)
+            recorded = {} if seed is None else owned(seed)
         return self._enter(self._children, key, recorded, calls=calls)
 
     def inside(self, slot: Slot) -> "Journal":
@@ -177,82 +154,10 @@ class Journal:
         if slot.kept is not None:
             self._calls[local] = slot.kept
 
-    async def look(self, slot: Slot) -> ToolResult | None:
-        """The result that is recorded for the call, before any policy is applied; None when the call is not over."""
-        if slot.result is not None or self._recorder is None:
-            return slot.result
-        with self._failing():
-            return await self._recorder.look(slot)
-
-    async def started(self, slot: Slot) -> ToolResult | None:
-        """The observer's answer to a call that is about to begin, None when the body has to run."""
-        if self._observer is None:
-            return None
-        with self._failing():
-            return await self._observer.started(slot)
-
-    async def settle(self, slot: Slot, result: ToolResult) -> None:
-        """Tell the observer how the call ended; call it after `record`."""
-        if self._observer is not None:
-            with self._failing():
-                await self._observer.settle(slot, result)
-
-    @property
-    def life(self) -> str:
-        """What names the visit whenever it is entered; made once where nobody outside names it."""
-        if self._recorder is not None:
-            return self._recorder.life
-        if self._parent is not None:
-            return self._parent.life
-        self._life = self._life or secrets.token_hex(16)
-        return self._life
-
-    def request_of(self, slot: Slot, shown: str) -> tuple[str, str | None]:
-        """The id of the request that this call makes for arguments of the digest `shown`, and the run's id.
-
-        It is the same whenever the call is met again with these arguments, and another for every other call.
-        """
-        if self._recorder is not None:
-            parts = (self._recorder.life, slot.key, shown)
-            name = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
-            return name, self._recorder.run_id
-        asked = self._asked.get(self._local(slot))
-        known = asked is not None and asked["digest"] == shown
-        return (asked["id"] if asked and known else secrets.token_hex(16)), None
-
-    async def decide(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision | None:
-        """The decision that the observer knows of, None when somebody has to be asked."""
-        if self._recorder is None:
-            return None
-        with self._failing():
-            return await self._recorder.decide(slot, request)
-
-    async def park(self, slot: Slot, request: ApprovalRequest) -> None:
-        """Note that the call waits for a person."""
-        self.note_parked(request)
-        if not self._closed:
-            self._asked[self._local(slot)] = {"id": request.id, "digest": request.digest}
-        if self._recorder is not None:
-            with self._failing():
-                await self._recorder.park(slot, request)
-
-    def note_parked(self, request: ApprovalRequest) -> None:
-        """Something here waits for a person, so that whatever is above has not finished either."""
-        self.parked.append(request)
-        if self._parent is not None:
-            self._parent.note_parked(request)
-
     async def leave(self, slot: Slot, error: BaseException) -> None:
-        """Tell the observer that the call ends without a result."""
+        """The call ends without a result: it may be claimed again, and the observer is told."""
         self._unfinished.discard(self._local(slot))
-        if self._recorder is not None:
-            with self._failing():
-                await self._recorder.leave(slot, error)
-
-    async def late(self, slot: Slot, result: ToolResult) -> None:
-        """Tell the observer how a body ended that nobody waits for any more."""
-        if self._recorder is not None:
-            await self._recorder.late(slot, result)
+        await super().leave(slot, error)
 
     def close(self) -> None:
         """Claim and keep nothing from now on, here and in every child; the data stays as it is."""
@@ -292,9 +197,6 @@ class Journal:
         last = occurrence if key is None else f"@{_escaped(key)}"
         return Slot(tool, plain, identity, occurrence, self._path, f"{self._path}{base}:{last}")
 
-    def _local(self, slot: Slot) -> str:
-        return slot.key.removeprefix(self._path)
-
     def _enter(
         self,
         below: dict[str, "JournalData | Journal"],
@@ -318,21 +220,6 @@ class Journal:
             below[key] = journal
         return journal
 
-    def fail(self, exc: BaseException) -> None:
-        """Note an error of the record, here and above."""
-        self.failure = self.failure or exc
-        if self._parent is not None:
-            self._parent.fail(exc)
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException as exc:
-            if not is_control_flow(exc):
-                self.fail(exc)
-            raise
-
 
 def make_journal(
     data: JournalData | None = None,
@@ -348,24 +235,8 @@ def make_journal(
     Raises:
         ToolUsageError: `data` is not the data of a journal.
     """
-    owned = {} if data is None else _owned(data)
-    return Journal(owned, encoder=encoder, decoder=decoder, observer=observer)
-
-
-def _is_recorder(observer: Observer) -> TypeGuard[Recorder]:
-    # A protocol's own check looks at every member, for each journal of each call; that is for strangers.
-    kind = type(observer)
-    if kind not in _recorders:
-        _recorders[kind] = isinstance(observer, Recorder)
-    return _recorders[kind]
-
-
-_recorders: dict[type, bool] = {}
-
-
-def _owned(data: JournalData) -> JournalData:
-    check_data(data)
-    return deepcopy(data)
+    own = {} if data is None else owned(data)
+    return Journal(own, encoder=encoder, decoder=decoder, observer=observer)
 
 
 def _recorded(below: "JournalData | Journal | None") -> JournalData | None:

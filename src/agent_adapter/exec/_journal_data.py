@@ -8,6 +8,7 @@ marker  RAN_UNKEYED | {"unrecordable": {"path", "type"}}
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict
 from typing import Any, Final, cast, get_args
 
@@ -101,6 +102,16 @@ def check_data(data: object) -> None:
     """
     check_plain(data)
     _check_shape(data, "journal data")
+
+
+def owned(data: JournalData) -> JournalData:
+    """A copy of the data, checked, that nobody else can change.
+
+    Raises:
+        ToolUsageError: this is no journal data.
+    """
+    check_data(data)
+    return deepcopy(data)
 
 
 def _check_shape(data: Any, where: str) -> None:

@@ -31,6 +31,7 @@ class Durable:
         claim_wait_s: how long another worker that may be alive is waited for; 0 once it has been.
         probes: what the tools' own probes said in this recovery.
         opened: the records whose seal it has checked.
+        recovered: the run goes on from what it had `used`.
     """
 
     kept: LoopStore
@@ -40,6 +41,7 @@ class Durable:
     claim_wait_s: float = CLAIM_WAIT_S
     probes: dict[tuple[str, str], Any] = field(default_factory=dict)
     opened: Opened = field(default_factory=dict)
+    recovered: bool = False
     _saving: Saving | None = None
 
     def begin_turn(self, state: LoopState, used: Mapping[str, float], view: View | None) -> None:

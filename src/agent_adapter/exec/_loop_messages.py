@@ -1,5 +1,6 @@
 """Messages of a loop as plain JSON and back, and what a model is told about a call's result. Pure."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -7,8 +8,8 @@ from typing import Any, get_args
 
 from pydantic_core import to_json
 
-from agent_adapter._canonical import check_plain
-from agent_adapter.calls import ToolCall, ToolResult
+from agent_adapter._canonical import check_plain, digest, encode
+from agent_adapter.calls import ToolCall, ToolResult, shown_value
 from agent_adapter.errors import ModelError, NotSealable, ToolUsageError
 from agent_adapter.models import Message, ModelReply, Role, Usage
 
@@ -66,6 +67,14 @@ def read_reply(reply: object, turn: int) -> ModelReply:
     for name, value, kind in parts:
         if not isinstance(value, kind):
             raise ModelError(f"the reply's {name} is of type {type(value).__name__}")
+    numbers: tuple[object, ...] = (
+        reply.usage.input_tokens,
+        reply.usage.output_tokens,
+        reply.usage.cost,
+    )
+    whole = all(type(number) is int for number in numbers[:2])
+    if not whole or type(numbers[2]) not in (int, float) or not math.isfinite(reply.usage.cost):
+        raise ModelError(f"the reply's usage is no numbers: {reply.usage!r}")
     if not isinstance(reply.content, str) and not all(isinstance(b, dict) for b in reply.content):
         raise ModelError("the reply's content is a list of something other than mappings")
     reply = replace(reply, calls=_with_ids(reply.calls, turn), extra=dict(reply.extra))
@@ -141,7 +150,28 @@ def answers(results: Sequence[ToolResult]) -> tuple[Message, ...]:
 def _told(result: ToolResult) -> str:
     if not result.ok:
         return str(result.error or result.status)
-    if isinstance(result.value, str):
-        return result.value
-    # A text for the model, not a stored form: whatever has no JSON is shown as Python shows it.
-    return to_json(result.value, fallback=repr, inf_nan_mode="strings").decode()
+    value = result.value
+    if isinstance(value, str):
+        # The exact text, also of a subclass; a lone surrogate has no place in a message.
+        return str.__str__(value).encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, set | frozenset):
+        # The same order in every process.
+        value = sorted(value, key=repr)
+    try:
+        # A text for the model, not a stored form: whatever has no JSON is shown as Python shows it.
+        told = to_json(value, fallback=repr, inf_nan_mode="strings", bytes_mode="base64")
+        return told.decode()
+    except Exception:  # noqa: BLE001 - a value's own code is no reason to lose that the tool ran
+        return shown_value(value)
+
+
+def begun_with(stage: str, messages: Sequence[Message]) -> str:
+    """16 hex digits that tell a loop in a visit from another one: by its stage and what it was asked.
+
+    The instructions do not count: a loop that is met again goes on with those that it began with.
+    """
+    asked = [plain_message(message) for message in messages if message.role != "system"]
+    try:
+        return digest([stage, encode(asked)])[:16]
+    except NotSealable:
+        return digest([stage])[:16]

@@ -4,18 +4,19 @@ import asyncio
 import graphlib
 import heapq
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from agent_adapter.calls import ErrorKind, ToolCall, ToolError, ToolResult
 from agent_adapter.context import RunContext
 from agent_adapter.errors import RunLimitExceeded, ToolUsageError
 from agent_adapter.exec._batch import OnError, check_on_error
 from agent_adapter.exec._claimed import Claimed, escapes
+from agent_adapter.exec._claiming import Claims
 from agent_adapter.exec._gather import cancel_all, check_concurrency, ended
 from agent_adapter.exec._journal import Journal
-from agent_adapter.exec._step import MissingValue, Step, needs_of, resolved
+from agent_adapter.exec._step import MissingValue, Step, named_by, needs_of, resolved
 from agent_adapter.exec._visit import current_visit
 from agent_adapter.exec.control import is_control_flow
 from agent_adapter.registry import Registry
@@ -29,33 +30,8 @@ _WHY = {
 }
 
 
-class Runs(Protocol):
-    """An executor, as far as plans go."""
-
-    def claim(
-        self,
-        call: ToolCall,
-        ctx: RunContext | None = None,
-        registry: Registry | None = None,
-        *,
-        key: str | None = None,
-        journal: Journal | None = None,
-    ) -> Claimed | ToolResult:
-        """The claimed call, or the result of one that cannot even start."""
-        ...
-
-    async def run_claimed(
-        self,
-        batch: Sequence[Claimed | ToolResult],
-        concurrency: int | None = None,
-        on_error: OnError = "collect",
-    ) -> list[ToolResult]:
-        """How each claimed call ended."""
-        ...
-
-
 async def run_plan(
-    executor: Runs,
+    executor: Claims,
     steps: Iterable[Step],
     ctx: RunContext,
     *,
@@ -82,7 +58,7 @@ async def run_plan(
     needs = {step.id: needs_of(step) for step in by_id.values()}
     sorter = _sorter(needs)
     visit = current_visit()
-    journal = visit.journal.child("plan") if visit else None
+    journal = visit.journal.child(f"plan-{named_by(by_id.values())}") if visit else None
     plan = _Plan(
         executor=executor,
         steps=by_id,
@@ -99,7 +75,7 @@ async def run_plan(
 class _Plan:
     """One plan on its way: what has ended, what runs, and what stops it."""
 
-    executor: Runs
+    executor: Claims
     steps: Mapping[str, Step]
     needs: Mapping[str, tuple[str, ...]]
     ctx: RunContext

@@ -8,6 +8,7 @@ from typing import Any
 from agent_adapter._canonical import decode, encode, reachable_types
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
+from agent_adapter.errors import ToolUsageError
 from agent_adapter.exec._asked import ClaimLost
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._entering import Replay
@@ -150,7 +151,11 @@ class LedgerRecorder:
         else:
             self._note_decision(slot, attempt)
             if isinstance(slot.kept, dict) and "unrecordable" not in slot.kept:
-                await attempt.finish({"kind": "journaled", "entry": slot.kept})
+                try:
+                    await attempt.finish({"kind": "journaled", "entry": slot.kept})
+                except ToolUsageError as refused:
+                    # Too large for any store, for example.
+                    await attempt.unrecordable(str(refused))
             else:
                 await attempt.unrecordable(str(slot.kept))
 

@@ -160,8 +160,6 @@ class _Recovery:
 
     async def go_on(self, stored: Stored) -> ToolLoopResult:
         """Cut other workers off, wait for what they had begun, and run the loop to its end."""
-        meter = self._loop.ctx.meter
-        meter.restore(stored.used)
         state = advance(stored.state, Resumed())
         await self._kept.save(state, stored.used, stored.view)
         self.doubts = self._doubts()
@@ -174,6 +172,7 @@ class _Recovery:
             claim_wait_s=0.0,
             probes=self._probes,
             opened=self._opened,
+            recovered=True,
         )
         return await self._loop.run(state, durable, stored.view)
 
@@ -212,7 +211,10 @@ def _checked(decisions: Any) -> dict[str, Decision]:
                 "decisions maps question ids to Rerun(), Happened(value) or DoNotRun(reason), "
                 f"not {name!r} to {decision!r}"
             )
-    return given
+    return {
+        name: DoNotRun(str.__str__(decision.reason)) if isinstance(decision, DoNotRun) else decision
+        for name, decision in given.items()
+    }
 
 
 def _check_same(run_id: str, stored: Stored, loop: Loop) -> None:

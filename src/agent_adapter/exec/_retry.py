@@ -80,7 +80,7 @@ def _may_repeat(claimed: Claimed, attempt: _Attempt) -> bool:
 
 async def _attempt(claimed: Claimed, part: Meter, arguments: Mapping[str, Any]) -> _Attempt:
     place, tool, started = claimed.place, claimed.tool, True
-    with _scopes(place, part) as inside:
+    with _scopes(claimed, part) as inside:
         try:
             body = tool.start(arguments, claimed.ctx)
         except Exception as exc:  # noqa: BLE001 - looked at below, like an error of the body
@@ -94,12 +94,15 @@ async def _attempt(claimed: Claimed, part: Meter, arguments: Mapping[str, Any]) 
 
 
 @contextlib.contextmanager
-def _scopes(place: Place | None, part: Meter) -> Iterator[Journal | None]:
+def _scopes(claimed: Claimed, part: Meter) -> Iterator[Journal | None]:
     """What the body finds around it; gives the journal of the calls that it makes itself."""
+    place, around = claimed.place, claimed.around
     with contextlib.ExitStack() as scopes:
         scopes.enter_context(meter_scope(part))
         scopes.enter_context(_call_key_scope(place.slot.idempotency_key if place else None))
         if place is None:
+            if around is not None:
+                scopes.enter_context(visit_scope(around.answer, around.journal))
             yield None
             return
         inside = place.journal.inside(place.slot)

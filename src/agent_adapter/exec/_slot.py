@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
@@ -110,3 +110,15 @@ class Recorder(Observer, Protocol):
     async def late(self, slot: Slot, result: ToolResult) -> None:
         """The body of a call that was given up has ended after all; kept beside the record."""
         ...
+
+
+def is_recorder(observer: Observer) -> TypeGuard[Recorder]:
+    """Whether the observer has a record of its own."""
+    # A protocol's own check looks at every member, for each journal of each call; that is for strangers.
+    kind = type(observer)
+    if kind not in _recorders:
+        _recorders[kind] = isinstance(observer, Recorder)
+    return _recorders[kind]
+
+
+_recorders: dict[type, bool] = {}

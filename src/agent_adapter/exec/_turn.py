@@ -57,6 +57,7 @@ class Turns:
         concurrency: int | None,
         meter: Meter,
         durable: Durable | None,
+        name: str,
     ) -> None:
         self._executor = executor
         self._registry = registry
@@ -69,7 +70,7 @@ class Turns:
         self._answer = visit.answer if visit and durable is None else None
         self.journal: Journal | None = None
         if durable is None and visit is not None:
-            self.journal = visit.journal.child("loop")
+            self.journal = visit.journal.child(name)
 
     async def run(self, state: LoopState) -> TurnEnd:
         """The end of the turn's calls.

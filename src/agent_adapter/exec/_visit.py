@@ -32,3 +32,13 @@ def visit_scope(answer: ResumeAnswer | None, journal: Journal) -> Iterator[None]
         yield
     finally:
         _visit.reset(token)
+
+
+@contextmanager
+def outside_visits() -> Iterator[None]:
+    """A scope in no visit: what policies do is no part of what the visit records, and happens again when it is met again."""
+    token = _visit.set(None)
+    try:
+        yield
+    finally:
+        _visit.reset(token)

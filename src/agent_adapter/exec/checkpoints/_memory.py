@@ -45,6 +45,7 @@ class MemoryCheckpointStore:
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._key = secrets.token_bytes(32)
+        self._token = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._runs: dict[str, _Run] = {}
         self._saves = 0
@@ -207,12 +208,12 @@ class MemoryCheckpointStore:
         return self._key
 
     def owner(self) -> str:
-        """The token that names this process."""
-        return process_token()
+        """The token that names this process, and this store: others have calls of the same names."""
+        return f"{process_token()}#{self._token}"
 
     def liveness(self, owner: str) -> OwnerState:
         """`"alive"` for this process; nothing is known about another one."""
-        return "alive" if owner == process_token() else "unknown"
+        return "alive" if owner == self.owner() else "unknown"
 
     def _current(self, run_id: str, segment: int, step: int | None = None) -> dict[str, CallRecord]:
         run = self._runs.get(run_id)
