@@ -137,7 +137,7 @@ async def test_each_plan_of_a_visit_keeps_apart_from_the_others_and_from_plain_c
 
     data = await visit(None)
     assert shop.ran == ["price pen"] * 3 + ["price cup"]
-    assert sorted(data["children"]) == ["plan:0", "plan:1", "plan:2"]
+    assert sorted(key.rpartition(":")[2] for key in data["calls"]) == ["0", "@a.0", "@a.0", "@a.1"]
     assert await visit(data) == data
     assert len(shop.ran) == 4
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ def claim_call(
     policies: Policies,
     *,
     timeout_s: float | None,
-    key: str | None = None,
+    step: str | None = None,
     journal: Journal | None = None,
     resumed: Resumed | None = None,
     named: bool = True,
@@ -45,7 +46,7 @@ def claim_call(
         ctx: the run that it belongs to.
         policies: the executor's.
         timeout_s: seconds for each attempt.
-        key: names the call in its journal, in place of its occurrence.
+        step: of which step of a plan it is the call.
         journal: where it is claimed, in place of the present visit's.
         resumed: the decision that was made before.
         named: whether the call's id is the caller's own.
@@ -68,7 +69,7 @@ def claim_call(
     slot = None
     if journal is not None:
         _check_same_again(call, tool, journal, arguments)
-        slot = journal.claim(tool.name, arguments, tool.returns, key=key, policy=tool)
+        slot = journal.claim(tool.name, arguments, tool.returns, step=step, policy=tool)
     if slot is None and tool.confirm is not False and policies.approvals is None:
         raise ConfigError(
             f"tool {tool.name!r} needs a person's approval and nobody can be asked: "
@@ -121,7 +122,8 @@ async def run_call(claimed: Claimed) -> ToolResult:
     Control flow, a limit of the run and the errors of an observer escape as they are.
     """
     # Policies stand in no visit: what a guard asks about one call is no answer about the next one.
-    with outside_visits():
+    place = claimed.place
+    with outside_visits(), place.journal.under_way() if place else nullcontext():
         return await _run(claimed)
 
 

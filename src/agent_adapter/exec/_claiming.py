@@ -54,7 +54,7 @@ class Claims:
         ctx: RunContext | None = None,
         registry: Registry | None = None,
         *,
-        key: str | None = None,
+        step: str | None = None,
         journal: Journal | None = None,
     ) -> Claimed | ToolResult:
         """The call with its place in the visit, for `run_claimed`; the result of one that cannot even start.
@@ -74,7 +74,7 @@ class Claims:
             ctx or RunContext(),
             self._policies,
             timeout_s=self._time(found, None),
-            key=key,
+            step=step,
             journal=journal,
         )
 

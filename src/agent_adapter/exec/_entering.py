@@ -60,7 +60,11 @@ class _Seen:
 
 @dataclass
 class Entering:
-    """One caller's way into one call; `end` is the whole of it."""
+    """One caller's way into one call; `end` is the whole of it.
+
+    Attributes:
+        busy: a worker of this very process is at the call and did not end in time.
+    """
 
     ledger: "Ledger"
     call: CallId
@@ -70,6 +74,7 @@ class Entering:
     answers: Answers
     bare: str
     give_up: float
+    busy: bool = False
     pause_s: float = FIRST_PAUSE_S
     _probes: dict[tuple[str, str], Any] = field(init=False)
 
@@ -96,7 +101,7 @@ class Entering:
         if entry.state == "done" and next_step(recorded, self.rules) is Step.REPLAY:
             # The common way in a recovery; nobody has to be asked, so no question is made.
             return Replay(entry.outcome, entry.call_id)
-        owner = self.ledger.owner_of(entry)
+        owner = "alive" if self.busy else self.ledger.owner_of(entry)
         question = self.ledger.question(self.call, entry, owner, tool=record.tool)
         decision = self.answers.get(question.id) or kept_decision(entry, question)
         probed = self._probes.get((entry.nonce, owner))

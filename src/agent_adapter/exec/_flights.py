@@ -83,6 +83,13 @@ def take_off(key: FlightKey) -> Flight | Future[None]:
         return flight
 
 
+def take_over(key: FlightKey) -> Flight:
+    """A new flight beside that of somebody who is at the call and does not end."""
+    with _lock:
+        flight = _flying[key] = Flight(key)
+        return flight
+
+
 def _forget_after_fork() -> None:
     # What the parent's threads were at is not under way here, and one of them may have held the lock.
     global _lock  # noqa: PLW0603 - see above

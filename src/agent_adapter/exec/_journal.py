@@ -97,11 +97,13 @@ class Journal(Told):
         returns: Any = None,
         *,
         key: str | None = None,
+        step: str | None = None,
         policy: ToolPolicy | None = None,
     ) -> Slot | None:
         """The slot of the next call of this tool with these arguments; None when the journal keeps no calls (any more).
 
-        `key` names the call in place of its occurrence, for callers whose calls have names and come in any order. The
+        `key` names the call in place of its occurrence, for callers whose calls have names and come in any order. `step`
+        names the step that makes it, for plans: only equal calls of equal steps are told apart by their occurrence. The
         observer finds `policy` on the slot.
 
         Raises:
@@ -111,7 +113,7 @@ class Journal(Told):
         """
         if self._closed or not self._claims_calls:
             return None
-        slot = self._place(tool, arguments, key)
+        slot = self._place(tool, arguments, key, step)
         slot.returns, slot.policy = returns, policy or slot.policy
         local = self._local(slot)
         slot.asked = local in self._asked
@@ -182,7 +184,9 @@ class Journal(Told):
         }
         return {name: part for name, part in parts.items() if part}
 
-    def _place(self, tool: str, arguments: Mapping[str, Any], key: str | None) -> Slot:
+    def _place(
+        self, tool: str, arguments: Mapping[str, Any], key: str | None, step: str | None
+    ) -> Slot:
         """The next free slot for these arguments, or the one that `key` names."""
         try:
             plain = self.encoded(arguments)
@@ -190,11 +194,14 @@ class Journal(Told):
         except NotSealable:
             plain = identity = None
         base = f"{_escaped(tool)}:{identity or _UNKEYED}"
+        counted = base if step is None else f"{base}:{_escaped(step)}"
         occurrence = 0
         if key is None:
-            occurrence = self._seen[base]
-            self._seen[base] += 1
-        last = occurrence if key is None else f"@{_escaped(key)}"
+            occurrence = self._seen[counted]
+            self._seen[counted] += 1
+        last = str(occurrence) if step is None else f"@{_escaped(step)}.{occurrence}"
+        if key is not None:
+            last = f"@{_escaped(key)}"
         return Slot(tool, plain, identity, occurrence, self._path, f"{self._path}{base}:{last}")
 
     def _enter(

@@ -18,7 +18,7 @@ from agent_adapter.exec._call_log import CallLog, Log
 from agent_adapter.exec._decide import Owner, Rules
 from agent_adapter.exec._entering import Answers, Entering, Replay
 from agent_adapter.exec._entries import CallId, Entry, branch_key, idempotency_key, question_id
-from agent_adapter.exec._flights import FlightKey, is_flying, lingers, take_off
+from agent_adapter.exec._flights import FlightKey, is_flying, lingers, take_off, take_over
 from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._questions import Cause, Question
 from agent_adapter.exec.checkpoints import CheckpointStore, Liveness
@@ -105,16 +105,24 @@ class Ledger:
             ApprovalConflict: the question was answered differently by somebody else.
             CheckpointStoreCorrupt: the record cannot be read or its seal does not match.
         """
-        while isinstance(flight := take_off(FlightKey(self.owner, call.run, call.key)), Future):
-            await asyncio.wrap_future(flight)
+        give_up = self.clock() + self._claim_wait_s
+        key, busy = FlightKey(self.owner, call.run, call.key), False
+        while isinstance(flight := take_off(key), Future):
+            left = None if self.keeps_questions else give_up - self.clock()
+            if left is not None and left <= 0:
+                # In a loop somebody may decide over the head of a worker that hangs, in this process too.
+                flight, busy = take_over(key), True
+                break
+            await asyncio.wait([asyncio.wrap_future(flight)], timeout=left)
         rules = Rules(
             repeatable=policy.idempotent or policy.read_only,
             probe=policy.reconcile is not None,
             on_fork=on_fork,
             on_busy=self._on_busy,
         )
-        give_up = self.clock() + self._claim_wait_s
-        entering = Entering(self, call, flight, policy, rules, answers or {}, bare, give_up)
+        entering = Entering(
+            self, call, flight, policy, rules, answers or {}, bare, give_up, busy=busy
+        )
         try:
             entered = await entering.end()
         except BaseException:

@@ -152,8 +152,8 @@ def _told(result: ToolResult) -> str:
         return str(result.error or result.status)
     value = result.value
     if isinstance(value, str):
-        # The exact text, also of a subclass; a lone surrogate has no place in a message.
-        return str.__str__(value).encode("utf-8", "backslashreplace").decode()
+        # The exact text, also of a subclass.
+        return str.__str__(value)
     if isinstance(value, set | frozenset):
         # The same order in every process.
         value = sorted(value, key=repr)

@@ -16,7 +16,7 @@ from agent_adapter.exec._claimed import Claimed, escapes
 from agent_adapter.exec._claiming import Claims
 from agent_adapter.exec._gather import cancel_all, check_concurrency, ended
 from agent_adapter.exec._journal import Journal
-from agent_adapter.exec._step import MissingValue, Step, named_by, needs_of, resolved
+from agent_adapter.exec._step import MissingValue, Step, needs_of, resolved
 from agent_adapter.exec._visit import current_visit
 from agent_adapter.exec.control import is_control_flow
 from agent_adapter.registry import Registry
@@ -44,7 +44,7 @@ async def run_plan(
     skipped: status "cancelled", error kind "skipped". With `on_error="fail_fast"` the first failed step stops the
     others as in `run_many`; what waits for a person is no failure.
 
-    In a visit the steps are journaled below one child, each under its id: entered again, the finished ones replay.
+    In a visit the steps are journaled, each under its id and its arguments: entered again, the finished ones replay.
 
     Raises:
         ToolUsageError: something is no `Step`, two have one id, a need is no step, steps need each other in a circle,
@@ -58,7 +58,7 @@ async def run_plan(
     needs = {step.id: needs_of(step) for step in by_id.values()}
     sorter = _sorter(needs)
     visit = current_visit()
-    journal = visit.journal.child(f"plan-{named_by(by_id.values())}") if visit else None
+    journal = visit.journal if visit else None
     plan = _Plan(
         executor=executor,
         steps=by_id,
@@ -152,7 +152,7 @@ class _Plan:
         registry = Registry([step.tool]) if isinstance(step.tool, Tool) else None
         try:
             claimed = self.executor.claim(
-                call, self.ctx, registry, key=step.id, journal=self.journal
+                call, self.ctx, registry, step=step.id, journal=self.journal
             )
             (result,) = await self.executor.run_claimed([claimed], 1, "collect")
         except BaseException as exc:  # noqa: BLE001 - raised by `drive`, after the others have ended

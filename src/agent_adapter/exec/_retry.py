@@ -90,6 +90,9 @@ async def _attempt(claimed: Claimed, part: Meter, arguments: Mapping[str, Any]) 
                 place.slot.running = functools.partial(runs_in_thread, body)
             late = _note_late(claimed, place) if place and place.journal.has_record else None
             outcome = await end_body(tool, body, claimed.timeout_s, on_late=late)
+        if inside is not None and inside.parked and (cancelled := await inside.idle()) is not None:
+            # A body that waits is over when its other calls are: the run may pause, and the process end, right after it.
+            outcome = replace(outcome, cancelled=cancelled)
     return _Attempt(_result(claimed, inside, outcome), outcome, started)
 
 

@@ -1,15 +1,14 @@
 """Step and Ref: one call of a plan, and the place in its arguments that an earlier step's value takes. Values."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from agent_adapter._canonical import digest, encode
 from agent_adapter.calls import ToolResult
-from agent_adapter.errors import NotSealable, ToolUsageError
+from agent_adapter.errors import ToolUsageError
 from agent_adapter.tools import Tool
 
 _DEPTH = 100
@@ -169,26 +168,3 @@ def _field_names(value: Any) -> frozenset[str]:
     if is_dataclass(value) and not isinstance(value, type):
         return frozenset(each.name for each in fields(value))
     return frozenset(getattr(value, "_fields", ())) if isinstance(value, tuple) else frozenset()
-
-
-def named_by(steps: Iterable[Step]) -> str:
-    """16 hex digits that tell a plan in a visit from another one: by its steps and their arguments."""
-    parts = [
-        (step.id, step.tool if isinstance(step.tool, str) else step.tool.name, step)
-        for step in steps
-    ]
-    try:
-        return digest(encode([[name, tool, _plain(step.args)] for name, tool, step in parts]))[:16]
-    except NotSealable:
-        return digest([[name, tool] for name, tool, _ in parts])[:16]
-
-
-def _plain(args: Any) -> Any:
-    """The arguments with the place in which each `Ref` stands, in its words."""
-    if isinstance(args, Ref):
-        return ("ref", args.path)
-    if isinstance(args, Mapping):
-        return {key: _plain(value) for key, value in args.items()}
-    if isinstance(args, list | tuple):
-        return [_plain(value) for value in args]
-    return args

@@ -1,5 +1,6 @@
 """Told: what a journal tells and asks the observer of its calls, and what of it goes on to the journals above."""
 
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from typing import Any
 
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.calls import ToolResult
+from agent_adapter.exec._gather import ended
 from agent_adapter.exec._slot import Observer, Slot, is_recorder
 from agent_adapter.exec.control import is_control_flow
 
@@ -33,6 +35,7 @@ class Told:
         # The ids of requests that were asked and not answered yet, so that asking again is the same request.
         self._asked: dict[str, Any] = dict(asked)
         self._life = ""
+        self._under_way: set[asyncio.Future[None]] = set()
 
     @property
     def durable(self) -> bool:
@@ -43,6 +46,33 @@ class Told:
     def has_record(self) -> bool:
         """Whether the observer is a `Recorder`, which is asked before any policy and told of calls that end without result."""
         return self._recorder is not None
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """A scope in which a call of this journal is under way, and so something in each journal above."""
+        call: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        journals = list(self._upwards())
+        for journal in journals:
+            journal._under_way.add(call)  # noqa: SLF001 - one class
+        try:
+            yield
+        finally:
+            for journal in journals:
+                journal._under_way.discard(call)  # noqa: SLF001 - one class
+            if not call.done():
+                call.set_result(None)
+
+    async def idle(self) -> asyncio.CancelledError | None:
+        """The caller's own cancellation while it waited until no call here or below was under way, or None."""
+        cancelled = None
+        while self._under_way:
+            cancelled = await ended(set(self._under_way), shield=True) or cancelled
+        return cancelled
+
+    def _upwards(self) -> "Iterator[Told]":
+        yield self
+        if self._parent is not None:
+            yield from self._parent._upwards()  # noqa: SLF001 - one class
 
     async def look(self, slot: Slot) -> ToolResult | None:
         """The result that is recorded for the call, before any policy is applied; None when the call is not over."""

@@ -72,7 +72,7 @@ class Policies:
         if tool in self._policies or tool in self._met:
             return
         self._met.add(tool)
-        for name in get_close_matches(tool, self._policies.keys() - self._met, cutoff=0.8):
+        for name in get_close_matches(tool, self._policies.keys() - self._met, cutoff=0.7):
             logger.warning(
                 "policies name %r, and there is a tool %r without a policy: is that the one?",
                 name,
