@@ -64,8 +64,8 @@ DOUBT = DoubtfulCall(
     owner_known_dead=True,
 )
 DECIDE = (
-    "run 'run': in doubt: charge (question q1). Answer each with Rerun(), Happened(value) or "
-    "DoNotRun(reason), or declare the tool idempotent"
+    "run 'run': in doubt: charge (question q1; its worker is known to be dead). "
+    "Answer each with Rerun(), Happened(value) or DoNotRun(reason), or declare the tool idempotent"
 )
 SAID = [
     (NotSealable("$.a[0]", "builtins.object"), "$.a[0]: builtins.object has no exact stored form"),

@@ -35,7 +35,7 @@ async def answers(*tools: Any) -> list[tuple[Any, bool]]:
     return [(result.value, result.cached) for result in results]
 
 
-async def test_another_registrys_tool_of_that_name_answers_for_itself():
+async def test_a_tool_of_that_name_in_another_registry_answers_for_itself():
     """Item 154."""
     assert await answers(search("a"), search("b")) == [("a: x", False), ("b: x", False)]
 

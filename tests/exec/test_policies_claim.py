@@ -15,11 +15,11 @@ async def test_a_call_may_be_claimed_in_another_journal_under_a_name_of_its_own(
     """For plans: the steps have names, and come in any order."""
     executor, journal = Executor(Registry([work])), make_journal()
     child = journal.child("plan")
-    claimed = executor.claim(ToolCall("c", "work", {"x": 2}), key="step", journal=child)
+    claimed = executor.claim(ToolCall("c", "work", {"x": 2}), step="one", journal=child)
     (result,) = await executor.run_claimed([claimed])
     assert result.value == 2
     again = make_journal(journal.data()).child("plan")
-    claimed = executor.claim(ToolCall("c", "work", {"x": 2}), key="step", journal=again)
+    claimed = executor.claim(ToolCall("c", "work", {"x": 2}), step="one", journal=again)
     (replayed,) = await executor.run_claimed([claimed])
     assert (replayed.value, replayed.replayed) == (2, True)
 
