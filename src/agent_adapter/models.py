@@ -123,7 +123,10 @@ class ModelChunk:
 
 
 class Model(Protocol):
-    """A language model as the loop sees it. An error of the provider is raised as it is or as a `ModelError`."""
+    """A language model as the loop sees it. An error of the provider is raised as it is or as a `ModelError`.
+
+    A request is only read: its messages are the loop's own history, and are not copied for each turn.
+    """
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """The reply to this request."""

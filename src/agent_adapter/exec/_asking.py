@@ -5,7 +5,6 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,8 +57,7 @@ class Asking:
         shown, view = await self._shown(state, view)
         first = state.turn == 0 or self.tool_choice == "none"
         request = ModelRequest(
-            # A model's adapter may mark what it is shown; the history says what was said.
-            messages=tuple(deepcopy(m) if _holds(m) else m for m in shown),
+            messages=shown,
             tools=tuple(self.registry.specs()),
             tool_choice=self.tool_choice if first else "auto",
             output_schema=self.output.schema,
@@ -107,11 +105,6 @@ class Asking:
         if reply is None:
             raise ModelError("the model's stream ended without the whole reply in its last chunk")
         return reply
-
-
-def _holds(message: Message) -> bool:
-    """Whether there is something in the message that somebody could change."""
-    return bool(message.extra or message.calls) or not isinstance(message.content, str)
 
 
 class Output:
