@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from agent_adapter._canonical import decode, encode, reachable_types
@@ -185,8 +186,8 @@ class LedgerRecorder:
         try:
             if attempt.stored and slot.running is not None and slot.running():
                 # The record goes on saying that this worker is at it, which is true; `late` records the end.
-                linger(attempt.nonce, slot.running)
                 self._lingering.add(slot)
+                linger(attempt.nonce, partial(self._lingers, slot, asyncio.get_running_loop()))
             elif attempt.stored and slot.running is None:
                 # The record says that the body begins, and it has not.
                 await attempt.undo(error)
@@ -208,10 +209,19 @@ class LedgerRecorder:
             }
             if slot not in self._lingering:
                 await attempt.keep_late(outcome)
-            elif "unrecordable" in outcome["entry"]:
-                await attempt.unrecordable(str(outcome["entry"]))
-            else:
-                await attempt.finish(outcome)
+                return
+            try:
+                if "unrecordable" in outcome["entry"]:
+                    await attempt.unrecordable(str(outcome["entry"]))
+                else:
+                    await attempt.finish(outcome)
+            finally:
+                self._lingering.discard(slot)
+
+    def _lingers(self, slot: Slot, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether the body's thread runs, or its end is still on the way to the record."""
+        in_thread = slot.running is not None and slot.running()
+        return in_thread or (slot in self._lingering and not loop.is_closed())
 
     def _note_decision(self, slot: Slot, attempt: Attempt) -> None:
         decision, request = slot.decision, self._requests.get(slot)
