@@ -34,9 +34,9 @@ def clicks(way, tmp_path, sync_saver) -> Any:
     def click(*given: Any) -> list[Any]:
         asked = office.app().invoke({"messages": [("user", "go")]}, THREAD)
         together = threading.Barrier(len(given))
+        apps = [office.app() for _ in given]
 
-        def one(said: Any) -> Any:
-            app = office.app()
+        def one(app: Any, said: Any) -> Any:
             together.wait(10)
             try:
                 return app.invoke(Command(resume=by_call(asked, {"c1": said})), THREAD)
@@ -44,7 +44,7 @@ def clicks(way, tmp_path, sync_saver) -> Any:
                 return error
 
         with ThreadPoolExecutor(len(given)) as pool:
-            return list(pool.map(one, given))
+            return list(pool.map(one, apps, given))
 
     click.office = office
     return click
