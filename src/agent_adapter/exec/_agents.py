@@ -12,6 +12,7 @@ from agent_adapter.errors import AgentDepthExceeded, ToolUsageError
 from agent_adapter.exec._calling import calling_executor
 from agent_adapter.exec._driving import ToolLoopResult
 from agent_adapter.exec._executor import Executor
+from agent_adapter.exec._handoff_model import HANDOFF
 from agent_adapter.exec._loop import run_tool_loop
 from agent_adapter.exec._parked import Parked
 from agent_adapter.limits import RunLimits
@@ -20,7 +21,6 @@ from agent_adapter.registry import Registry
 from agent_adapter.tools import Tool
 
 DEFAULT_MAX_DEPTH = 4
-HANDOFF = "handoff"
 
 _depth: ContextVar[int] = ContextVar("agent_adapter_agent_depth", default=0)
 

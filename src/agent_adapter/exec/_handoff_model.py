@@ -7,7 +7,7 @@ from agent_adapter.models import Model, ModelChunk, ModelReply, ModelRequest
 
 __all__ = ["HandoffModel"]
 
-_TAG = "handoff"
+HANDOFF = "handoff"
 
 
 class HandoffModel:
@@ -47,7 +47,7 @@ def _answer(request: ModelRequest) -> ModelReply | None:
         return None
     after = request.messages[asked[-1] + 1 :]
     results = {message.call_id: message for message in after if message.role == "tool"}
-    handoffs = {spec.name for spec in request.tools if _TAG in spec.tags}
+    handoffs = {spec.name for spec in request.tools if HANDOFF in spec.tags}
     for call in request.messages[asked[-1]].calls:
         result = results.get(call.id)
         if call.name in handoffs and result is not None and result.status == "ok":

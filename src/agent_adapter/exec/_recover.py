@@ -11,6 +11,7 @@ from agent_adapter.errors import CheckpointConflict, RecoveryNeedsDecision, Tool
 from agent_adapter.exec._asking import Compression, OnText
 from agent_adapter.exec._doubts import Doubts
 from agent_adapter.exec._driving import Loop, ToolLoopResult, Tools
+from agent_adapter.exec._entering import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from agent_adapter.exec._executor import Executor
 from agent_adapter.exec._keys import CheckpointKey, key_ring
 from agent_adapter.exec._ledger import Ledger
@@ -23,9 +24,6 @@ from agent_adapter.exec._questions import Decision, DoNotRun, Happened, Rerun
 from agent_adapter.exec.checkpoints import CheckpointStore, open_store
 from agent_adapter.models import Model
 from agent_adapter.policies import Sink
-
-FIRST_PAUSE_S = 0.05
-LONGEST_PAUSE_S = 1.0
 
 
 async def recover_tool_loop(
@@ -218,7 +216,11 @@ def _checked(decisions: Any) -> dict[str, Decision]:
 
 
 def _check_same(run_id: str, stored: Stored, loop: Loop) -> None:
-    """Nothing, when the stored run is one of this loop and has not ended."""
+    """Nothing, when the stored run is one of this loop and has not ended.
+
+    Raises:
+        CheckpointConflict: It is no loop, has ended, or is a run of another loop or output schema.
+    """
     if stored.kind != "loop":
         raise CheckpointConflict(run_id, f"it is a {stored.kind}, not a loop")
     if stored.status in ("done", "denied", "failed"):
