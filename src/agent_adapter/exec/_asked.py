@@ -9,11 +9,17 @@ from agent_adapter.exec._questions import Question
 
 
 class Asked(Exception):
-    """Only a person can say what became of a call; the bridge turns this into its framework's pause."""
+    """Only a person can say what became of a call; the bridge turns this into its framework's pause.
 
-    def __init__(self, question: Question) -> None:
+    Attributes:
+        question: what is asked.
+        note: why an answer that was given decided nothing; empty when there was none.
+    """
+
+    def __init__(self, question: Question, *, note: str = "") -> None:
         super().__init__(question)
         self.question = question
+        self.note = note
 
 
 class ClaimLost(Exception):

@@ -29,6 +29,8 @@ OnBusy = Literal["conflict", "ask"]
 # Marks the key of an outcome that came too late. No other key contains it: bridges make keys of hex digits, and the
 # tools and children named in a loop's keys have no `#`.
 LATE = "#late:"
+# The key of a run's lease; like the one above, no call has it.
+LEASE = "#lease"
 LOOK_AGAIN_S = 0.02
 
 
@@ -236,7 +238,7 @@ class Ledger:
     async def finished(self, run: str) -> bool:
         """Whether every call of the run has its outcome, so that nobody will ask about one."""
         return all(
-            LATE in key or (entry.state == "done" and not entry.asked)
+            LATE in key or key == LEASE or (entry.state == "done" and not entry.asked)
             for key, (_, entry) in (await self.log.read(run)).items()
         )
 

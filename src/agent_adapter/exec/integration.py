@@ -21,13 +21,24 @@ from agent_adapter.errors import NotSealable
 from agent_adapter.exec._answers import Pending, make_answer, settle_own
 from agent_adapter.exec._asked import Asked, ClaimLost
 from agent_adapter.exec._attempt import Attempt
+from agent_adapter.exec._background import in_background
+from agent_adapter.exec._bridge_settings import (
+    Policies,
+    check_choice,
+    check_seconds,
+    check_types,
+)
 from agent_adapter.exec._call_key import _call_key_scope as call_key_scope
+from agent_adapter.exec._clearing import delete_runs, prune_runs
 from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
 from agent_adapter.exec._gather import gather_unwrapped
+from agent_adapter.exec._gating import EDIT_DOES_NOT_FIT, Fits, approved, needs_approval
 from agent_adapter.exec._journal import Journal, make_journal
 from agent_adapter.exec._journal_data import RAN_UNKEYED, JournalData, unsealable_calls
+from agent_adapter.exec._lease import Lease
 from agent_adapter.exec._ledger import Ledger, Truth
+from agent_adapter.exec._naming import as_stored, call_digest, stable_hash
 from agent_adapter.exec._questions import (
     Answer,
     Decision,
@@ -41,6 +52,7 @@ from agent_adapter.exec._slot import Observer, Recorder, Slot
 from agent_adapter.exec._visit import visit_scope
 
 __all__ = [
+    "EDIT_DOES_NOT_FIT",
     "RAN_UNKEYED",
     "Answer",
     "AnswerEntry",
@@ -50,32 +62,46 @@ __all__ = [
     "ClaimLost",
     "Decision",
     "Edited",
+    "Fits",
     "Journal",
     "JournalData",
+    "Lease",
     "Ledger",
     "LedgerRecorder",
     "NotSealable",
     "Observer",
     "Pending",
+    "Policies",
     "Question",
     "Recorder",
     "Replay",
     "Slot",
     "Truth",
     "approval_store",
+    "approved",
+    "as_stored",
+    "call_digest",
     "call_key_scope",
+    "check_choice",
     "check_plain",
+    "check_seconds",
+    "check_types",
     "decode",
+    "delete_runs",
     "digest",
     "encode",
     "gather_unwrapped",
+    "in_background",
     "make_answer",
     "make_journal",
+    "needs_approval",
+    "prune_runs",
     "reachable_types",
     "read_answer",
     "read_answers",
     "same_decision",
     "settle_own",
+    "stable_hash",
     "unsealable_calls",
     "visit_scope",
 ]

@@ -20,10 +20,11 @@ from agent_adapter.exec.integration import (
     digest,
     encode,
     read_answers,
+    stable_hash,
 )
 from agent_adapter_langgraph._compat import RESUME_MAP, bare_answer, take_bare_answer
 from agent_adapter_langgraph._messages import MESSAGES
-from agent_adapter_langgraph._visit import Visit, stable_hash
+from agent_adapter_langgraph._visit import Visit
 
 logger = logging.getLogger(__name__)
 NOBODY = "nobody"

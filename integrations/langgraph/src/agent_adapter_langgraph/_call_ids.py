@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from agent_adapter_langgraph._visit import stable_hash
+from agent_adapter.exec.integration import stable_hash
 
 
 def with_call_ids(calls: Sequence[Mapping[str, Any]], base: str) -> list[Any]:

@@ -11,7 +11,8 @@ from langgraph.types import Command
 
 from agent_adapter import RunContext
 from agent_adapter.errors import ConfigError, ToolUsageError
-from agent_adapter.exec.integration import CallId, Ledger
+from agent_adapter.exec.integration import CallId, Fits, Ledger, Policies, stable_hash
+from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph import _approval
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._barrier import Barrier
@@ -26,11 +27,10 @@ from agent_adapter_langgraph._identity import (
     visit_call,
 )
 from agent_adapter_langgraph._messages import known_types
-from agent_adapter_langgraph._probe import Changed, Fits, Recorded
+from agent_adapter_langgraph._probe import Changed, Recorded
 from agent_adapter_langgraph._running import Call
-from agent_adapter_langgraph._settings import Policies
 from agent_adapter_langgraph._signals import stops
-from agent_adapter_langgraph._visit import Visit, stable_hash, visit_of
+from agent_adapter_langgraph._visit import Visit, visit_of
 
 OnFork = Literal["replay", "rerun", "ask"]
 
@@ -65,13 +65,17 @@ class Core:
         self.tools: dict[str, BaseTool] = {}
         self.drive = Drive(ledger, _mark if streaming == "mark" else _drop)
 
+    def policy_of(self, name: str, tool: BaseTool | None) -> ToolPolicy:
+        """The policy under which calls of this tool run; an MCP server's hints stand in the tool's metadata."""
+        return self.policies.of(name, getattr(tool, "metadata", None))
+
     def protection(self, visit: Visit, use: ToolUse) -> Literal["recorded", "read_only", "none"]:
         """Whether this use is recorded: not that of a read-only tool, and not without a place to find it again.
 
         Raises:
             ConfigError: nothing could find the record again.
         """
-        policy = self.policies.of(use.name, use.tool)
+        policy = self.policy_of(use.name, use.tool)
         if policy.read_only and policy.confirm is False:
             return "read_only"
         if self.barrier.protects(visit):
@@ -110,13 +114,13 @@ class Core:
             self.remember([use.tool])
         return Call(
             id=name,
-            policy=self.policies.of(use.name, use.tool),
+            policy=self.policy_of(use.name, use.tool),
             ctx=self.context(visit),
             model_id=use.model_id,
             namespace=visit.namespace,
             known=known_types(use.tool, self.types),
             answers=answers,
-            policy_of=lambda tool: self.policies.of(tool.name, tool),
+            policy_of=lambda tool: self.policy_of(tool.name, tool),
             # A named request that is delivered again gets its answers under new call ids, beside the old ones.
             finished=_named(f"tool-{stable_hash(name.run, name.key, use.model_id or '')[:32]}"),
             storable=_storable(visit.saver),
@@ -173,7 +177,7 @@ class Guard:
             ToolUsageError: something in between chose a tool that is not read-only; nothing ran.
         """
         del arguments, fits
-        if not self._core.policies.of(tool.name, tool).read_only:
+        if not self._core.policy_of(tool.name, tool).read_only:
             with stops():
                 raise ToolUsageError(
                     f"a call of a read-only tool was turned into one of {tool.name!r}, which is not: it cannot be protected "

@@ -14,9 +14,9 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand, is_invalid_resume
 
 from agent_adapter.errors import NotSealable, ToolUsageError
-from agent_adapter.exec.integration import Attempt, Ledger, Replay
+from agent_adapter.exec.integration import Attempt, Ledger, Replay, in_background
 from agent_adapter_langgraph._approval import Parked, storable
-from agent_adapter_langgraph._leaving import in_background, in_sync, leaving
+from agent_adapter_langgraph._leaving import in_sync, leaving
 from agent_adapter_langgraph._messages import dump, dump_parent
 from agent_adapter_langgraph._running import Call, Running, calls_under_way, under_way
 from agent_adapter_langgraph._signals import LookAgain, stopping, stops

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from langchain_core.tools import BaseTool
 
 from agent_adapter.errors import ConfigError
-from agent_adapter.exec.checkpoints import CheckpointStore, RunListing, open_store
-from agent_adapter.exec.integration import Ledger
+from agent_adapter.exec.checkpoints import CheckpointStore, open_store
+from agent_adapter.exec.integration import (
+    Ledger,
+    Policies,
+    check_choice,
+    check_seconds,
+    check_types,
+    delete_runs,
+    prune_runs,
+)
 from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph import _repair
 from agent_adapter_langgraph._barrier import Barrier
@@ -17,7 +25,6 @@ from agent_adapter_langgraph._leaving import in_sync
 from agent_adapter_langgraph._messages import name_of
 from agent_adapter_langgraph._node import durable_node
 from agent_adapter_langgraph._replies import Replies
-from agent_adapter_langgraph._settings import Policies, check_seconds
 from agent_adapter_langgraph._tool_node import DurableToolNode
 from agent_adapter_langgraph._turn import durable_turn
 from agent_adapter_langgraph._visit import listing, named_listing
@@ -75,13 +82,12 @@ class DurableTools:
         gate: bool = True,
         allow_unsaved: bool = False,
     ) -> None:
-        _one_of("on_fork", on_fork, ("replay", "rerun", "ask"))
-        _one_of("on_busy", on_busy, ("conflict", "ask"))
-        _one_of("streaming", streaming, ("drop", "mark"))
+        check_choice("on_fork", on_fork, ("replay", "rerun", "ask"))
+        check_choice("on_busy", on_busy, ("conflict", "ask"))
+        check_choice("streaming", streaming, ("drop", "mark"))
         check_seconds("claim_wait_s", claim_wait_s)
         check_seconds("barrier_s", barrier_s)
-        if not all(isinstance(kind, type) for kind in types):
-            raise ConfigError(f"types is a list of classes, not {types!r}")
+        check_types(types)
         self._store = open_store(store)
         self._core = Core(
             Ledger(
@@ -91,7 +97,12 @@ class DurableTools:
                 on_busy=on_busy,
             ),
             barrier=Barrier(wait_s=barrier_s, allow_unsaved=allow_unsaved),
-            policies=Policies(policies or {}, trust_annotations=trust_annotations, gate=gate),
+            policies=Policies(
+                policies or {},
+                framework="LangGraph",
+                trust_annotations=trust_annotations,
+                gate=gate,
+            ),
             types={name_of(kind): kind for kind in types},
             on_fork=on_fork,
             streaming=streaming,
@@ -166,7 +177,7 @@ class DurableTools:
 
     async def adelete_thread(self, thread_id: str) -> int:
         """How many records of the thread were deleted; call it where the checkpointer's thread is deleted."""
-        return await _repair.delete_runs(self._listing(), self._store, listing(str(thread_id)))
+        return await delete_runs(self._store, listing(str(thread_id)))
 
     def delete_thread(self, thread_id: str) -> int:
         """As `adelete_thread`, from sync code."""
@@ -174,7 +185,7 @@ class DurableTools:
 
     async def adelete_run(self, run_name: str) -> int:
         """How many records of a named request were deleted; a request of that name then starts anew."""
-        return await _repair.delete_runs(self._listing(), self._store, named_listing(run_name))
+        return await delete_runs(self._store, named_listing(run_name))
 
     def delete_run(self, run_name: str) -> int:
         """As `adelete_run`, from sync code."""
@@ -187,26 +198,16 @@ class DurableTools:
             ConfigError: `older_than_s` is not a finite number from 0 on.
         """
         check_seconds("older_than_s", older_than_s)
-        return await _repair.prune(self._core.ledger, self._listing(), self._store, older_than_s)
+        return await prune_runs(
+            self._core.ledger, self._store, older_than_s, ("langgraph:", "langgraph-run:")
+        )
 
     def prune(self, older_than_s: float) -> int:
         """As `aprune`, from sync code."""
         return in_sync(self.aprune(older_than_s))
-
-    def _listing(self) -> RunListing:
-        if not isinstance(self._store, RunListing):
-            raise ConfigError(
-                f"{type(self._store).__name__} cannot list its runs (the RunListing protocol)"
-            )
-        return self._store
 
 
 def _asked_by(middleware: object) -> set[str]:
     """The tools about which LangChain's own human-in-the-loop middleware asks."""
     asks = getattr(middleware, "interrupt_on", None)
     return {name for name, config in asks.items() if config} if isinstance(asks, dict) else set()
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"{name} is one of {', '.join(allowed)}, not {value!r}")

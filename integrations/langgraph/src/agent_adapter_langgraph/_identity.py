@@ -6,9 +6,9 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from agent_adapter.exec.integration import CallId, digest, encode
+from agent_adapter.exec.integration import CallId, as_stored, call_digest, encode, stable_hash
 from agent_adapter_langgraph._scope import current_scope, occurrences
-from agent_adapter_langgraph._visit import Visit, calls_of, get, listing, path_of, stable_hash
+from agent_adapter_langgraph._visit import Visit, calls_of, get, listing, path_of
 
 
 @dataclass(frozen=True)
@@ -53,26 +53,6 @@ def occurrence_of(messages: Sequence[Any], call_id: str | None, tool: str, argum
                     return count
                 count += 1
     return count
-
-
-def as_stored(value: Any) -> Any:
-    """The value as a checkpointer gives it back: no lone surrogates, lists for tuples, string keys."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, list | tuple):
-        return [as_stored(item) for item in value]
-    if isinstance(value, dict):
-        return {as_stored(str(key)): as_stored(item) for key, item in value.items()}
-    return value
-
-
-def call_digest(tool: str, arguments: Any) -> str:
-    """The digest of a call: its tool and its arguments as they come back from a checkpoint.
-
-    Raises:
-        NotSealable: an argument has no exact stored form.
-    """
-    return digest([tool, encode(as_stored(arguments))])
 
 
 def message_call(visit: Visit, found: "Found", use: ToolUse) -> CallId:

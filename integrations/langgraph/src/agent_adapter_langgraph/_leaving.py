@@ -1,7 +1,5 @@
 """How our errors and questions leave our code for the framework, and how sync code waits for store work."""
 
-import logging
-import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -14,7 +12,6 @@ from agent_adapter_langgraph._selfcheck import require_questions
 from agent_adapter_langgraph._signals import LookAgain, stopping
 
 T = TypeVar("T")
-logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -34,7 +31,7 @@ def leaving(note: str = "", *, lost: bool = True) -> Iterator[None]:
             require_questions()
         except ConfigError as refused:
             raise stopping(refused) from None
-        raise Parked([asked.question], note) from None
+        raise Parked([asked.question], asked.note or note) from None
     except ClaimLost:
         if not lost:
             raise
@@ -46,15 +43,3 @@ def leaving(note: str = "", *, lost: bool = True) -> Iterator[None]:
 def in_sync(work: Coroutine[Any, Any, T]) -> T:
     """The outcome of store work, waited for in this thread."""
     return shared().run(work)
-
-
-def in_background(work: Coroutine[Any, Any, Any]) -> None:
-    """Do store work for which nobody can wait any more."""
-
-    def do() -> None:
-        try:
-            in_sync(work)
-        except Exception as error:  # noqa: BLE001 - nobody is left to raise it to
-            logger.warning("a call ended after its run had gone: %s", error)
-
-    threading.Thread(target=do, name="agent-adapter-late").start()

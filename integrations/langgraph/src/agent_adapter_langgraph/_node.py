@@ -14,6 +14,7 @@ from agent_adapter import Tool, ToolResult
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import (
+    EDIT_DOES_NOT_FIT,
     Asked,
     Attempt,
     CallId,
@@ -28,7 +29,6 @@ from agent_adapter.exec.integration import (
 from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph._approval import Parked
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._gate import EDIT_DOES_NOT_FIT
 from agent_adapter_langgraph._identity import visit_call
 from agent_adapter_langgraph._leaving import in_sync, leaving
 from agent_adapter_langgraph._scope import scope_of

@@ -4,11 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_adapter.exec.integration import CallId, NotSealable, digest, encode
+from agent_adapter.exec.integration import (
+    CallId,
+    NotSealable,
+    as_stored,
+    digest,
+    encode,
+    stable_hash,
+)
 from agent_adapter_langgraph._compat import steps_so_far
-from agent_adapter_langgraph._identity import as_stored
 from agent_adapter_langgraph._scope import occurrences
-from agent_adapter_langgraph._visit import Visit, calls_of, get, stable_hash
+from agent_adapter_langgraph._visit import Visit, calls_of, get
 
 
 @dataclass(frozen=True)

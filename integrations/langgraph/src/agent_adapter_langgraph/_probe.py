@@ -6,7 +6,7 @@ for example).
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolRuntime
 
+from agent_adapter.exec.integration import Fits
 from agent_adapter_langgraph._compat import accepts, child_config, injected_names
 
 
@@ -27,9 +28,6 @@ class Changed(NamedTuple):
     """The arguments that a person put in place of the model's."""
 
     arguments: dict[str, Any]
-
-
-Fits = Callable[[dict[str, Any]], bool]
 
 
 class Body(Protocol):

@@ -1,18 +1,16 @@
-"""Truthful repair of a stopped thread, and records that go when their thread goes."""
+"""Truthful repair of a stopped thread: exactly one answer for every call, from the record."""
 
-import time
 from typing import Any
 
 from langchain_core.messages import AIMessage, ToolMessage
 
-from agent_adapter.exec.checkpoints import CheckpointStore, RunListing
-from agent_adapter.exec.integration import Ledger, NotSealable, Truth
+from agent_adapter.exec.integration import NotSealable, Truth, call_digest, stable_hash
 from agent_adapter_langgraph._call_ids import corrected
 from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._handoff import answers_in
-from agent_adapter_langgraph._identity import call_digest, message_run, named_run
+from agent_adapter_langgraph._identity import message_run, named_run
 from agent_adapter_langgraph._messages import known_types, load
-from agent_adapter_langgraph._visit import messages_of, stable_hash
+from agent_adapter_langgraph._visit import messages_of
 
 IN_DOUBT = "The outcome of this call is unknown: it was begun and no result was recorded. It needs a person's decision."
 NEVER = "This call was never started: the run stopped before it. Call the tool again if it is still wanted."
@@ -20,7 +18,6 @@ UNRECORDED = "No result of this call is recorded; it may have begun. Its tool ma
 FINISHED = (
     "This call finished, and its result cannot be shown here. Do not call the tool again for it."
 )
-PAGE = 500
 
 
 async def repair(core: Core, state: Any, thread_id: str) -> list[Any]:
@@ -72,7 +69,7 @@ async def _answer(core: Core, turn: AIMessage, call: Any, runs: list[str]) -> To
         truth = found if found.outcome is not None or found.in_doubt else truth
     if truth.outcome is not None and (recorded := _recorded(core, truth, call)) is not None:
         return recorded
-    policy = core.policies.of(call["name"], tool)
+    policy = core.policy_of(call["name"], tool)
     text = NEVER
     if truth.outcome is not None:
         text = FINISHED
@@ -99,28 +96,3 @@ def _recorded(core: Core, truth: Truth, call: Any) -> ToolMessage | None:
     except NotSealable:
         return None
     return next((m for m in answers_in(result, "messages") if m.tool_call_id == call["id"]), None)
-
-
-async def delete_runs(listed: RunListing, store: CheckpointStore, name: str) -> int:
-    """How many runs of this name were deleted."""
-    deleted = 0
-    while runs := await listed.list_runs(name=name, limit=PAGE):
-        for run in runs:
-            deleted += await store.delete(run.run_id)
-    return deleted
-
-
-async def prune(
-    ledger: Ledger, listed: RunListing, store: CheckpointStore, older_than_s: float
-) -> int:
-    """How many of the bridge's runs were deleted: old ones in which every call is finished."""
-    deleted, after = 0, None
-    before = time.time() - older_than_s
-    while runs := await listed.list_runs(kind="flow", saved_before=before, after=after, limit=PAGE):
-        after = runs[-1].run_id
-        for run in runs:
-            if run.name.startswith(("langgraph:", "langgraph-run:")) and await ledger.finished(
-                run.run_id
-            ):
-                deleted += await store.delete(run.run_id)
-    return deleted

@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
 from agent_adapter.errors import NotSealable
-from agent_adapter.exec.integration import decode, encode, reachable_types
+from agent_adapter.exec.integration import decode, encode, reachable_types, stable_hash
 from agent_adapter_langgraph._call_ids import corrected
 from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._leaving import in_sync
@@ -30,7 +30,7 @@ from agent_adapter_langgraph._places import (
 )
 from agent_adapter_langgraph._scope import occurrences
 from agent_adapter_langgraph._signals import stops
-from agent_adapter_langgraph._visit import messages_of, stable_hash
+from agent_adapter_langgraph._visit import messages_of
 
 logger = logging.getLogger(__name__)
 

@@ -13,15 +13,23 @@ from langgraph.errors import GraphBubbleUp
 
 from agent_adapter import RunContext
 from agent_adapter.errors import ToolUsageError
-from agent_adapter.exec.integration import Attempt, CallId, call_key_scope, decode, encode
+from agent_adapter.exec.integration import (
+    Attempt,
+    CallId,
+    Fits,
+    approved,
+    as_stored,
+    call_key_scope,
+    decode,
+    encode,
+    in_background,
+)
 from agent_adapter.policies import ToolPolicy
 from agent_adapter_langgraph._approval import Answers
 from agent_adapter_langgraph._compat import BodyScope
-from agent_adapter_langgraph._gate import approved
-from agent_adapter_langgraph._identity import as_stored
-from agent_adapter_langgraph._leaving import in_background, in_sync, leaving
+from agent_adapter_langgraph._leaving import in_sync, leaving
 from agent_adapter_langgraph._messages import MESSAGES, Known, load, readdressed
-from agent_adapter_langgraph._probe import Changed, Fits, Recorded
+from agent_adapter_langgraph._probe import Changed, Recorded
 from agent_adapter_langgraph._scope import scope_of
 
 
@@ -151,12 +159,12 @@ class Running:
                 self.attempt, policy, self._call.ctx, arguments, given=given, fits=fits
             )
         if changed is not None:
-            given = encode(as_stored(changed.arguments))
+            given = encode(as_stored(changed))
         await self.attempt.start(given)
         self._given, self.completed = given, None
         with self._lock:
             self._bodies += 1
-        return changed
+        return None if changed is None else Changed(changed)
 
     def end(self, output: Any, error: BaseException | None, *, began: bool) -> None:
         if error is None:

@@ -14,12 +14,13 @@ from agent_adapter.exec.integration import (
     Decision,
     Question,
     Replay,
+    as_stored,
     encode,
+    needs_approval,
 )
 from agent_adapter_langgraph._approval import Answers, Parked
 from agent_adapter_langgraph._core import Core
-from agent_adapter_langgraph._gate import asks
-from agent_adapter_langgraph._identity import ToolUse, as_stored
+from agent_adapter_langgraph._identity import ToolUse
 from agent_adapter_langgraph._leaving import in_sync, leaving
 from agent_adapter_langgraph._middleware import DurableToolCalls, RepairingToolCalls
 from agent_adapter_langgraph._visit import Visit, messages_of
@@ -74,7 +75,7 @@ class _TurnGate:
             if policy.confirm is False or self._core.protection(self.visit, use) != "recorded":
                 continue
             with leaving():
-                if await asks(policy, use.arguments, self._core.context(self.visit)):
+                if await needs_approval(policy, use.arguments, self._core.context(self.visit)):
                     found.append((self._identify(use), encode(as_stored(use.arguments))))
         return found
 

@@ -1,6 +1,5 @@
 """One execution of a graph node, as its config tells it, and the messages of its state."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from agent_adapter.errors import ConfigError
+from agent_adapter.exec.integration import stable_hash
 from agent_adapter_langgraph._compat import CONFIG_KEY_CHECKPOINTER, DURABILITY
 
 RUN_NAME = "agent_adapter_run"
@@ -104,14 +104,6 @@ def _sent(path: Any) -> int | None:
 def path_of(namespace: str) -> str:
     """The namespace without task ids and numbers."""
     return "|".join(part.split(":")[0] for part in namespace.split("|") if not part.isdigit())
-
-
-def stable_hash(*parts: str) -> str:
-    """64 hex digits over these parts."""
-    # The length of each part keeps the parts apart whatever they contain.
-    return hashlib.sha256(
-        "".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")
-    ).hexdigest()
 
 
 def calls_of(message: Any) -> list[Mapping[str, Any]]:

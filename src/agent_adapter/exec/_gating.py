@@ -1,14 +1,17 @@
-"""The gate before a body: a call whose tool needs approval waits for a person, and runs with what was approved."""
+"""The gate before a framework's own tool: a call that needs approval waits for a person, and runs with what was approved."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
-from agent_adapter import RunContext
+from agent_adapter.context import RunContext
 from agent_adapter.errors import ToolUsageError
-from agent_adapter.exec.integration import Asked, Attempt, Edited
+from agent_adapter.exec._asked import Asked
+from agent_adapter.exec._attempt import Attempt
+from agent_adapter.exec._questions import Edited
 from agent_adapter.policies import ToolPolicy
-from agent_adapter_langgraph._leaving import leaving
-from agent_adapter_langgraph._probe import Changed, Fits
+
+Fits = Callable[[dict[str, Any]], bool]
 
 EDIT_DOES_NOT_FIT = "the tool does not accept the edited arguments; nothing was decided"
 
@@ -21,7 +24,7 @@ async def approved(
     *,
     given: Any,
     fits: Fits,
-) -> Changed | None:
+) -> dict[str, Any] | None:
     """None when the body may run with these arguments; other arguments when a person edited them.
 
     Args:
@@ -34,8 +37,9 @@ async def approved(
 
     Raises:
         Asked: a person has to approve the call first; the question is stored.
+        ToolUsageError: the policy's `confirm` says neither True nor False; and whatever that function raises.
     """
-    if not attempt.gate.asked_before and not await asks(policy, arguments, ctx):
+    if not attempt.gate.asked_before and not await needs_approval(policy, arguments, ctx):
         return None
     verdict = attempt.gate.verdict_on(given)
     if verdict is None and attempt.decided_again:
@@ -47,12 +51,11 @@ async def approved(
         return None
     changed = dict(verdict.arguments)
     if not fits(changed):
-        with leaving(EDIT_DOES_NOT_FIT):
-            raise Asked(await attempt.ask_approval(given))
-    return Changed(changed)
+        raise Asked(await attempt.ask_approval(given), note=EDIT_DOES_NOT_FIT)
+    return changed
 
 
-async def asks(policy: ToolPolicy, arguments: dict[str, Any], ctx: RunContext) -> bool:
+async def needs_approval(policy: ToolPolicy, arguments: dict[str, Any], ctx: RunContext) -> bool:
     """Whether the policy wants a person to approve these arguments.
 
     Raises:

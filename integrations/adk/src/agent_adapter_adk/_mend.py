@@ -1,0 +1,191 @@
+"""Gaps of ADK, each mended in one place and each with a switch: how a paused or killed invocation is shown to ADK again.
+
+ADK goes on with an invocation from the events of its session. After a crash it runs exactly the calls that have no response,
+under their own ids. After an answer it has other ways, which forget answers, ask nobody a second time, or end an agent early.
+So every way on is made the first one: before a run goes on, ADK's list of events (in memory, never what is stored) is
+rewritten to what it would be if the process had died before anything was asked. Decisions reach their calls through the record.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from agent_adapter_adk._compat import CONFIRMATION, EARLY_EXIT
+from agent_adapter_adk._events import answered_calls, calls_in, is_placeholder, parts_of
+
+HELD = "agent_adapter_waits"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mends:
+    """Switches for the mends, all on; each can be turned off once ADK needs it no more.
+
+    Attributes:
+        replay: answered questions are taken out of the events that ADK sees, so that the calls run by its replay. ADK's own
+            way reads only the newest answer, and never asks again (https://github.com/google/adk-python/issues/5450).
+        hold: a run does nothing while a question of its invocation is open. ADK ends the agent of a sequence or graph at
+            the first of several answers.
+        partial: a batch that was interrupted goes on with exactly the calls that have no response
+            (https://github.com/google/adk-python/issues/7108).
+        errors: an error event after an unanswered call is hidden, so that ADK runs the call again instead of giving up.
+        long_running: a long-running call does not keep its unfinished siblings from running.
+        ended: an invocation that is over repeats its last words and asks no model; ADK would run everything again.
+        prompt: an agent that is started again is shown its own earlier calls.
+        resumable: a named run of an app that is not resumable is resumed all the same when it is answered.
+    """
+
+    replay: bool = True
+    hold: bool = True
+    partial: bool = True
+    errors: bool = True
+    long_running: bool = True
+    ended: bool = True
+    prompt: bool = True
+    resumable: bool = True
+
+
+@dataclass(frozen=True)
+class View:
+    """The events as ADK is to see them.
+
+    Attributes:
+        shown: what its session holds from now on.
+        hidden: the events that were taken out or replaced, for our own reading.
+        long_running: by call id, the place in `shown` of an event that is to be marked as long-running again, and its
+            original.
+    """
+
+    shown: list[Event]
+    hidden: list[Event]
+    long_running: dict[str, tuple[Event, Event]]
+
+
+def view_of(
+    events: Sequence[Event], invocation: str, finished: frozenset[str], mends: Mends
+) -> View:
+    """How ADK is to see the session while it goes on with the invocation; every question of it is answered.
+
+    Args:
+        events: the session's.
+        invocation: the invocation's id.
+        finished: ids of long-running calls that have run, and wait for their client.
+        mends: which mends are on.
+    """
+    shown: list[Event] = []
+    hidden: list[Event] = []
+    for event in events:
+        seen: Event | None = event
+        if event.invocation_id == invocation:
+            if is_hold(event):
+                hidden.append(event)
+                continue
+            if mends.replay:
+                seen = _without_exchange(event)
+        if seen is None:
+            hidden.append(event)
+            continue
+        if seen is not event:
+            hidden.append(event)
+        shown.append(seen)
+    view = View(shown, hidden, {})
+    for event in [e for e in shown if e.invocation_id == invocation and calls_in(e)]:
+        _open_up(event, view, finished, mends)
+    return view
+
+
+def is_hold(event: Event) -> bool:
+    """Whether the event only says that a run was held because a question is open."""
+    return bool(event.custom_metadata and event.custom_metadata.get(HELD))
+
+
+def as_hold(event: Event) -> Event:
+    """The event that ends a run before it began, marked as ours."""
+    return event.model_copy(
+        update={"custom_metadata": {**(event.custom_metadata or {}), HELD: True}}
+    )
+
+
+def is_early_exit(event: Event) -> bool:
+    """Whether a plugin ended the run with nothing to say."""
+    return event.author == EARLY_EXIT and event.content is not None and not event.content.parts
+
+
+def _without_exchange(event: Event) -> Event | None:
+    """The event without ADK's questions, placeholders and posted answers; None when nothing is left of it."""
+    parts = parts_of(event)
+    kept = [part for part in parts if not _is_exchange(part, event)]
+    if len(kept) == len(parts):
+        return event
+    if not kept:
+        return None
+    actions = event.actions.model_copy(
+        update={"requested_tool_confirmations": {}, "skip_summarization": None}
+    )
+    content = types.Content(role=event.content.role if event.content else None, parts=kept)
+    return event.model_copy(update={"content": content, "actions": actions})
+
+
+def _is_exchange(part: types.Part, event: Event) -> bool:
+    call, response = part.function_call, part.function_response
+    if call is not None:
+        return call.name == CONFIRMATION
+    if response is None:
+        return False
+    asked = response.id in event.actions.requested_tool_confirmations
+    return response.name == CONFIRMATION or asked
+
+
+def _open_up(event: Event, view: View, finished: frozenset[str], mends: Mends) -> None:
+    """Let ADK see the event's unanswered calls as calls that never ran."""
+    shown, hidden = view.shown, view.hidden
+    ids = {str(call.id) for call in calls_in(event)}
+    mine = [e for e in shown if e.invocation_id == event.invocation_id]
+    unanswered = ids - answered_calls(mine)
+    waiting = set(event.long_running_tool_ids or ()) & ids & finished
+    if not unanswered - waiting:
+        return
+    for later in mine[mine.index(event) + 1 :]:
+        at = _place(shown, later)
+        if mends.partial and _answers(later, ids) and later.author != "user":
+            # ADK takes an agent's own later event for the end of the batch.
+            shown[at] = later.model_copy(update={"author": "user"})
+            hidden.append(later)
+        elif mends.errors and _is_error(later, event):
+            hidden.append(shown.pop(at))
+    if mends.long_running and event.long_running_tool_ids:
+        replayed = event.model_copy(update={"long_running_tool_ids": None})
+        shown[_place(shown, event)] = replayed
+        view.long_running.update(dict.fromkeys(event.long_running_tool_ids, (replayed, event)))
+
+
+def hide_errors(shown: list[Event], invocation: str) -> list[Event]:
+    """The error events after an unanswered call, taken out of the list: a node that is tried again runs the call."""
+    mine = [e for e in shown if e.invocation_id == invocation]
+    answered = answered_calls(mine)
+    found = []
+    for event in mine:
+        if calls_in(event) and {str(call.id) for call in calls_in(event)} - answered:
+            found += [e for e in mine[mine.index(event) + 1 :] if _is_error(e, event)]
+    for event in found:
+        shown.pop(_place(shown, event))
+    return found
+
+
+def _answers(event: Event, ids: set[str]) -> bool:
+    return any(
+        response.id in ids and not is_placeholder(response, event)
+        for response in event.get_function_responses()
+    )
+
+
+def _is_error(event: Event, asked: Event) -> bool:
+    """Whether the event only says that the agent of these calls failed."""
+    same = (event.author, event.branch) == (asked.author, asked.branch)
+    return same and bool(event.error_code) and not parts_of(event)
+
+
+def _place(events: Sequence[Event], event: Event) -> int:
+    """Where this very event stands; equal events are others."""
+    return next(n for n, each in enumerate(events) if each is event)

@@ -1,0 +1,206 @@
+"""The plugin: ADK's callbacks, each handed to the room that it belongs to."""
+
+import asyncio
+import logging
+from typing import Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.context import Context
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_confirmation import ToolConfirmation
+from google.genai import types
+
+from agent_adapter_adk._aborts import truthful
+from agent_adapter_adk._approval import questions_in, read_confirmation
+from agent_adapter_adk._core import Core
+from agent_adapter_adk._events import exchanges
+from agent_adapter_adk._gone import recorded_answer
+from agent_adapter_adk._identity import is_node
+from agent_adapter_adk._install import install
+from agent_adapter_adk._mend import as_hold, hide_errors, is_early_exit
+from agent_adapter_adk._prompt import last_words, show_own_calls
+from agent_adapter_adk._replies import Replies, make_ids_unique
+from agent_adapter_adk._resuming import Resuming
+from agent_adapter_adk._run import Run
+from agent_adapter_adk._signals import stops
+
+logger = logging.getLogger(__name__)
+
+DRAIN_S = 4.0
+
+
+class DurablePlugin(BasePlugin):
+    """Makes every tool call of an app durable; made by `DurableTools.plugin()`. Put it first."""
+
+    def __init__(self, core: Core, *, name: str = "agent_adapter") -> None:
+        super().__init__(name=name)
+        self.core = core
+        self._resuming = Resuming(core)
+        self._replies = Replies(core.ledger)
+
+    def _run(self, ctx: Context | InvocationContext) -> Run:
+        ic = ctx if isinstance(ctx, InvocationContext) else ctx.get_invocation_context()
+        return self.core.runs.of(ic)
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        """Refuse what cannot be read or is somebody else's turn, before ADK stores anything."""
+        run = self._run(invocation_context)
+        if run.outer is None and invocation_context.live_request_queue is None:
+            await self._resuming.arrive(run, invocation_context, user_message)
+        return None
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Show ADK where the invocation stands; end the run at once while one of its questions is open."""
+        run = self._run(invocation_context)
+        if invocation_context.live_request_queue is not None:
+            return None
+        if await self._resuming.begin(run, invocation_context):
+            return None
+        run.held = True
+        return types.Content(role="model", parts=[])
+
+    async def on_event_callback(
+        self, *, invocation_context: InvocationContext, event: Event
+    ) -> Event | None:
+        """Mark a held run's event; put the truth in the place of answers that ADK makes up for an aborted run."""
+        run = self._run(invocation_context)
+        if run.held and is_early_exit(event):
+            return as_hold(event)
+        with stops():
+            return await truthful(self.core, run, event)
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """The run is over: others may go on with the invocation."""
+        await self._release(invocation_context)
+
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
+        """As after a run that did not fail."""
+        del error
+        await self._release(invocation_context)
+
+    async def _release(self, ic: InvocationContext) -> None:
+        run = self._run(ic)
+        lease, run.lease = run.lease, None
+        if lease is not None:
+            await lease.release()
+
+    async def before_agent_callback(
+        self, *, agent: BaseAgent, callback_context: Context
+    ) -> types.Content | None:
+        """Let a node that is tried again run its unanswered calls."""
+        del agent
+        run = self._run(callback_context)
+        if self.core.mends.errors:
+            session = callback_context.session
+            run.hidden += hide_errors(session.events, run.invocation)
+        return None
+
+    async def before_model_callback(
+        self, *, callback_context: Context, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """The model's own last words or recorded reply where it is asked once more; its own calls where it forgot them."""
+        run = self._run(callback_context)
+        if self.core.mends.ended and (ended := last_words(run, callback_context)) is not None:
+            return ended
+        with stops():
+            recorded = await self._replies.recorded(run, callback_context)
+        if recorded is not None:
+            return recorded
+        if self.core.mends.prompt and show_own_calls(run, callback_context, llm_request):
+            self.core.warn_once("an agent was started again by ADK and was shown its earlier calls")
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: Context, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Unique ids for the reply's calls; where calls are found by their reply, the first reply counts."""
+        if llm_response.partial:
+            return None
+        run = self._run(callback_context)
+        make_ids_unique(run, callback_context, llm_response)
+        with stops():
+            return await self._replies.keep(run, callback_context, llm_response)
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
+    ) -> dict[str, Any] | None:
+        """Put the protected call in the place of the tool's own; answer for tools that are gone."""
+        if type(tool) is BaseTool:
+            return await recorded_answer(self.core, self._run(tool_context), tool, tool_context)
+        if self.core.protects(tool, tool_context):
+            install(tool, core_in)
+            self._confirm(tool_context)
+        return None
+
+    def _confirm(self, ctx: Context) -> None:
+        """Give the tool the answer to ADK's own question about it, which ADK's replay does not."""
+        run = self._run(ctx)
+        if ctx.tool_confirmation is not None or is_node(run, ctx):
+            return
+        for exchange in reversed(exchanges(run.events(ctx.session), run.invocation)):
+            if exchange.call_id != ctx.function_call_id or questions_in(exchange.shown):
+                continue
+            said = [said for each in exchange.posted if (said := read_confirmation(each))]
+            if said:
+                ctx.tool_confirmation = ToolConfirmation(
+                    hint=exchange.hint, confirmed=said[0].confirmed, payload=said[0].payload
+                )
+            return
+
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+    ) -> dict[str, Any] | None:
+        """An answer for the model, where nobody behind this plugin has one."""
+        # ADK tells of a cancelled call in the same way, for cleaning up.
+        cancelled = isinstance(error, asyncio.CancelledError)
+        if cancelled or is_node(self._run(tool_context), tool_context):
+            return None
+        if not self.core.answers_errors(tool, tool_context):
+            return None
+        found = await _others(self, tool, tool_args, tool_context, error)
+        return {"error": f"{type(error).__name__}: {error}"} if found is None else found
+
+    async def close(self) -> None:
+        """Wait a little for bodies that go on although their run has ended."""
+        await self.core.drive.drain(DRAIN_S)
+
+
+def core_in(ctx: Context) -> Core | None:
+    """The core whose plugin is in this context."""
+    plugins = ctx.get_invocation_context().plugin_manager.plugins
+    return next((plugin.core for plugin in plugins if isinstance(plugin, DurablePlugin)), None)
+
+
+async def _others(
+    plugin: DurablePlugin,
+    tool: BaseTool,
+    tool_args: dict[str, Any],
+    ctx: Context,
+    error: Exception,
+) -> dict[str, Any] | None:
+    """The answer of the plugins behind this one, or of the agent's own callbacks."""
+    ic = ctx.get_invocation_context()
+    plugins = ic.plugin_manager.plugins
+    for other in plugins[plugins.index(plugin) + 1 :]:
+        answer = await other.on_tool_error_callback(
+            tool=tool, tool_args=tool_args, tool_context=ctx, error=error
+        )
+        if answer is not None:
+            return answer
+    for callback in getattr(ic.agent, "canonical_on_tool_error_callbacks", ()):
+        said: Any = callback(tool=tool, args=tool_args, tool_context=ctx, error=error)
+        said = await said if hasattr(said, "__await__") else said
+        if said is not None:
+            return dict(said)
+    return None

@@ -1,0 +1,193 @@
+"""One execution of a runner as the plugin sees it: which invocation, under which name, inside which call, and its events."""
+
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.sessions.session import Session
+
+from agent_adapter.errors import ConfigError
+from agent_adapter.exec.integration import CallId, Decision, Lease, Question, stable_hash
+
+RUN_NAME = "agent_adapter_run"
+
+
+@dataclass
+class Inside:
+    """The call that the present code is inside of, seen from a runner of its own in there.
+
+    Attributes:
+        run: the run that makes the call.
+        call: the call.
+        asked: what calls inside it asked a person.
+    """
+
+    run: "Run"
+    call: CallId
+    asked: list[Question] = field(default_factory=list)
+
+
+# The call around the present code, where its inside is protected call by call.
+inside: ContextVar[Inside | None] = ContextVar("agent_adapter_adk_inside", default=None)
+
+
+@contextmanager
+def entered(run: "Run", call: CallId) -> Iterator[Inside]:
+    """Where the code inside a call runs; its questions are collected."""
+    here = Inside(run, call)
+    token = inside.set(here)
+    try:
+        yield here
+    finally:
+        inside.reset(token)
+
+
+@dataclass(eq=False)
+class Run:
+    """One execution of a runner.
+
+    Attributes:
+        place: app, user, session and invocation.
+        name: the caller's own name for this request, if it gave one.
+        outer: the call that this run is inside of, None for a run that a person started.
+        store_run: the store's run id for its calls.
+        listing: the name under which the store lists that run.
+        hidden: events of the session that ADK does not see while it goes on.
+        decisions: what people said, by question id.
+        settled: by state key, when the call that wrote it last had finished.
+        replies: how many replies each agent has had in this run.
+        long_running: by call id, an event as ADK sees it and as it is, for calls that ADK is to run again first.
+        lease: the right to work on the invocation.
+        held: the run ends before it begins, since a question is open.
+        resumed: the invocation was begun by an earlier run.
+        began_with: how many events the session had when the run began.
+    """
+
+    place: tuple[str, str, str, str]
+    name: str | None
+    outer: Inside | None
+    hidden: list[Event] = field(default_factory=list)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    settled: dict[str, int] = field(default_factory=dict)
+    replies: dict[tuple[str, ...], int] = field(default_factory=dict)
+    long_running: dict[str, tuple[Event, Event]] = field(default_factory=dict)
+    lease: Lease | None = None
+    held: bool = False
+    resumed: bool = False
+    began_with: int = 0
+
+    @property
+    def invocation(self) -> str:
+        """The invocation's id."""
+        return self.place[3]
+
+    @property
+    def store_run(self) -> str:
+        """The store's run id for the calls of this run."""
+        if self.outer is not None:
+            return self.outer.call.run
+        if self.name is not None:
+            return f"adk-{stable_hash('named', self.place[0], self.name)}"
+        return f"adk-{stable_hash('invocation', *self.place)}"
+
+    @property
+    def listing(self) -> str:
+        """The name under which the store lists them."""
+        if self.outer is not None:
+            return self.outer.call.name
+        return named_listing(self.place[0], self.name) if self.name else listing(*self.place[:3])
+
+    @property
+    def keeps_replies(self) -> bool:
+        """Whether its replies have to be the same ones again, since its calls are found by them."""
+        return self.outer is not None or self.name is not None
+
+    def key(self, *parts: str) -> str:
+        """The key of something in this run."""
+        base = () if self.outer is None else (self.outer.call.key,)
+        return stable_hash(*base, *parts)[:32]
+
+    def decided(self) -> Mapping[str, Decision]:
+        """What people said, also to the questions that calls inside other calls asked."""
+        return self.decisions if self.outer is None else self.outer.run.decided()
+
+    def mark_long_running(self, call_id: str | None, session: Session) -> None:
+        """Let ADK see again that this call is long-running: it has run, and may wait for its client."""
+        shown, original = self.long_running.pop(call_id or "", (None, None))
+        for at, event in enumerate(session.events):
+            if event is shown and original is not None:
+                session.events[at] = original
+
+    def events(self, session: Session) -> list[Event]:
+        """Every event of the session, those that ADK does not see among them."""
+        return [*self.hidden, *session.events]
+
+
+def listing(app: str, user: str, session: str) -> str:
+    """The name under which the store lists a session's runs."""
+    return f"adk:{stable_hash(app, user, session)[:32]}"
+
+
+def named_listing(app: str, name: str) -> str:
+    """The name under which the store lists the runs of a request that the caller named."""
+    return f"adk-run:{stable_hash(app, name)[:32]}"
+
+
+class Runs:
+    """The runs under way in this process, found by their session object, which every context of a run shares."""
+
+    def __init__(self) -> None:
+        self._runs: dict[int, Run] = {}
+
+    def of(self, ic: InvocationContext) -> Run:
+        """The run that this context belongs to.
+
+        Raises:
+            ConfigError: its run name is malformed.
+        """
+        found = self._runs.get(id(ic.session))
+        if found is None or found.invocation != ic.invocation_id:
+            found = _made(ic)
+            if id(ic.session) not in self._runs:
+                weakref.finalize(ic.session, self._runs.pop, id(ic.session), None)
+            self._runs[id(ic.session)] = found
+        return found
+
+
+def _made(ic: InvocationContext) -> Run:
+    around = inside.get()
+    session = ic.session
+    place = (session.app_name, session.user_id, session.id, ic.invocation_id)
+    nested = around is not None and around.run.place[2] != session.id
+    return Run(
+        place=place,
+        name=None if nested else _name(ic),
+        outer=around if nested else None,
+        began_with=len(session.events),
+    )
+
+
+def _name(ic: InvocationContext) -> str | None:
+    """The run's name: from its configuration, or, for an answer that comes without it, from the invocation's first events."""
+    given: Any = (ic.run_config.custom_metadata or {}).get(RUN_NAME) if ic.run_config else None
+    if given is None:
+        given = next(
+            (
+                event.custom_metadata[RUN_NAME]
+                for event in ic.session.events
+                if event.invocation_id == ic.invocation_id
+                and event.custom_metadata
+                and RUN_NAME in event.custom_metadata
+            ),
+            None,
+        )
+    if given is not None and (not isinstance(given, str) or not given):
+        raise ConfigError(
+            f"custom_metadata[{RUN_NAME!r}] is a non-empty string that names one request, not {given!r}"
+        )
+    return given

@@ -1,0 +1,36 @@
+"""What the record knows of a call, as the answer that a model is given about it."""
+
+from typing import Any
+
+from agent_adapter.errors import ToolFailed
+from agent_adapter.exec.integration import NotSealable
+from agent_adapter_adk._core import Core
+from agent_adapter_adk._identity import made_before, named
+from agent_adapter_adk._outcomes import load
+from agent_adapter_adk._run import Run
+from agent_adapter_adk._values import genai_types
+
+IN_DOUBT = "The outcome of this call is unknown: it was begun and no result was recorded. It needs a person's decision."
+NEVER = "This call was never started: the run stopped before it. Call the tool again if it is still wanted."
+FINISHED = (
+    "This call finished, and its result cannot be shown here. Do not call the tool again for it."
+)
+
+
+async def answer_of(core: Core, run: Run, call_id: str) -> dict[str, Any]:
+    """The call's recorded result as a function response, or a sentence that says what is known of it."""
+    name = made_before(call_id) if run.name else call_id
+    found = await core.ledger.log.find(run.store_run, run.key("call", name))
+    if found is None or found[1].gated or found[1].ended == "undone":
+        return {"error": NEVER}
+    record, entry = found
+    if entry.state != "done":
+        return {"error": IN_DOUBT}
+    call = named(run, record.key, call_id, record.tool, {})
+    try:
+        result = load(entry.outcome, call, {**genai_types(), **core.types})
+    except NotSealable:
+        return {"error": FINISHED}
+    if isinstance(result, ToolFailed):
+        return {"error": f"{type(result).__name__}: {result}"}
+    return result if isinstance(result, dict) else {"result": result}
