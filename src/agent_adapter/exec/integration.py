@@ -20,6 +20,7 @@ from agent_adapter.approvals import AnswerEntry, approval_store, same_decision
 from agent_adapter.errors import NotSealable
 from agent_adapter.exec._answers import Pending, make_answer, settle_own
 from agent_adapter.exec._asked import Asked, ClaimLost
+from agent_adapter.exec._asking_recorder import AskingRecorder
 from agent_adapter.exec._attempt import Attempt
 from agent_adapter.exec._background import in_background
 from agent_adapter.exec._bridge_settings import (
@@ -57,6 +58,7 @@ __all__ = [
     "Answer",
     "AnswerEntry",
     "Asked",
+    "AskingRecorder",
     "Attempt",
     "CallId",
     "ClaimLost",

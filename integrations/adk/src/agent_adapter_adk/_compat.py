@@ -9,7 +9,7 @@ from typing import Any
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
-from google.adk.workflow import BaseNode, FunctionNode
+from google.adk.workflow import BaseNode
 
 # Calls by which ADK asks: about a call of an agent, and from a node of a graph.
 CONFIRMATION = "adk_request_confirmation"
@@ -111,11 +111,6 @@ def nodes_below(node: BaseNode) -> Iterator[BaseNode]:
         graph = getattr(each, "graph", None)
         found += getattr(graph, "nodes", None) or []
         found += getattr(each, "sub_agents", None) or []
-
-
-def function_of(node: BaseNode) -> Any:
-    """The function that a node runs, None for another kind of node."""
-    return getattr(node, "_func", None) if isinstance(node, FunctionNode) else None
 
 
 def gave_up_waiting(tool: BaseTool, result: Any) -> bool:

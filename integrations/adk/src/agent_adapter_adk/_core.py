@@ -19,7 +19,7 @@ from agent_adapter_adk._identity import identify, is_node
 from agent_adapter_adk._inside import orchestrates
 from agent_adapter_adk._mend import Mends
 from agent_adapter_adk._outcomes import NotAResult
-from agent_adapter_adk._run import RUN_NAME, Runs
+from agent_adapter_adk._run import RUN_NAME, Run, Runs
 from agent_adapter_adk._signals import stops
 from agent_adapter_adk._values import Known, known_types
 
@@ -58,7 +58,7 @@ class Core:
         self.mends = mends
         self.claim_wait_s = claim_wait_s
         self.runs = Runs()
-        self.drive = Drive(ledger, _ask)
+        self.drive = Drive(ledger)
         self._on_error = on_error
         self._allow_unsaved = allow_unsaved
         self._warned: set[str] = set()
@@ -143,6 +143,7 @@ class Core:
             fits=lambda arguments: accepts(tool, arguments),
             kept=lambda result: _check(tool, result),
             parked=lambda: _parked(ctx),
+            ask=lambda questions, note: _ask(run, ctx, questions, note),
         )
         try:
             return await self.drive.call(use, body)
@@ -184,13 +185,13 @@ def _parked(ctx: Context) -> bool:
     )
 
 
-def _ask(use: Use, questions: list[Question], note: str) -> dict[str, Any]:
+def _ask(run: Run, ctx: Context, questions: list[Question], note: str) -> dict[str, Any]:
     """Make ADK ask; in a runner of its own, so does the call around it. Gives the call's placeholder."""
-    if use.run.outer is not None:
-        use.run.outer.asked.extend(questions)
-    use.ctx.request_confirmation(hint=hint_of(questions), payload=payload_of(questions, note))
-    if not is_node(use.run, use.ctx):
+    if run.outer is not None:
+        run.outer.asked.extend(questions)
+    ctx.request_confirmation(hint=hint_of(questions), payload=payload_of(questions, note))
+    if not is_node(run, ctx):
         # A model has nothing to say about a call that waits.
-        use.ctx.actions.skip_summarization = True
+        ctx.actions.skip_summarization = True
     # Not empty: a long-running call without a response would lose its question.
     return {"status": "pending", "message": WAITS}

@@ -59,6 +59,7 @@ class Use:
         fits: whether the tool accepts arguments.
         kept: raises `NotAResult` for a value that says nothing about the call.
         parked: whether the body itself asked, so that what it returned is a placeholder.
+        ask: makes ADK ask these questions; gives the call's placeholder, or raises.
     """
 
     id: CallId
@@ -72,6 +73,7 @@ class Use:
     fits: Fits
     kept: Callable[[Any], None]
     parked: Callable[[], bool]
+    ask: Callable[[list[Question], str], Any]
 
 
 class Drive:
@@ -79,12 +81,10 @@ class Drive:
 
     Args:
         ledger: where they are recorded.
-        ask: makes ADK ask these questions; gives the call's placeholder.
     """
 
-    def __init__(self, ledger: Ledger, ask: Callable[[Use, list[Question], str], Any]) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self._ask = ask
         self._bodies: set[asyncio.Task[Any]] = set()
 
     async def call(self, use: Use, body: Body) -> Any:
@@ -101,7 +101,7 @@ class Drive:
                 except ClaimLost:
                     continue
         except Asked as asked:
-            return self._ask(use, [asked.question], asked.note)
+            return use.ask([asked.question], asked.note)
 
     async def _once(self, use: Use, body: Body) -> Any:
         with stops():
@@ -166,7 +166,7 @@ class Drive:
             with stops():
                 await attempt.contain()
             # The whole call waits for what was asked inside.
-            return self._ask(use, here.asked, "") if here.asked else result
+            return use.ask(here.asked, "") if here.asked else result
         try:
             use.kept(result)
         except NotAResult as nothing:

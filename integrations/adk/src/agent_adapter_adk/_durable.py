@@ -1,9 +1,10 @@
 """DurableTools: one object with the settings, and the ways in for apps, single tools and own nodes."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from google.adk.agents.context import Context
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.session import Session
@@ -25,6 +26,7 @@ from agent_adapter.policies import ToolPolicy
 from agent_adapter_adk import _session
 from agent_adapter_adk._core import Core
 from agent_adapter_adk._mend import Mends
+from agent_adapter_adk._node import durable_node, step
 from agent_adapter_adk._plugin import DurablePlugin
 from agent_adapter_adk._run import listing, named_listing
 from agent_adapter_adk._session import Pending
@@ -121,6 +123,34 @@ class DurableTools:
     def tool(self, tool: Tool | Callable[..., Any]) -> BaseTool:
         """An ADK tool from a `Tool` of this package, or from a function with `@tool`; its policy comes with it."""
         return adapt(tool)
+
+    def node(self, function: Callable[..., Awaitable[Any]] | None = None, **options: Any) -> Any:
+        """A node of a graph whose calls are recorded: every executor call and every `step` of the function.
+
+        Use it as ADK's own `@node`, plain or with its options (`name`, `retry_config`, `timeout`, …). The function is async
+        and takes `ctx: Context`. When a call waits for a person, the node asks, and is run again with the answer: what
+        stands outside its calls happens again.
+
+        Raises:
+            ConfigError: the function is not async or takes no context.
+        """
+        if function is None:
+            return lambda decorated: durable_node(self._core, decorated, **options)
+        return durable_node(self._core, function, **options)
+
+    async def step(
+        self, ctx: Context, function: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """What `function(*args, **kwargs)` returned, now or when it ran: a step of a durable node.
+
+        A sync function runs in a thread. `policies` may say under the function's name what it may do. Equal steps of one node
+        are told apart by their order. An exception fails the node, and the step is in doubt unless it is idempotent or the
+        type is in `did_not_happen`.
+
+        Raises:
+            ToolUsageError: the code is not inside a durable node; nothing ran.
+        """
+        return await step(self._core, ctx, function, *args, **kwargs)
 
     def pending(self, session: Session) -> list[Pending]:
         """The questions of the session that nobody has answered, in the order asked."""

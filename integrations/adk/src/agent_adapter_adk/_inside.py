@@ -1,14 +1,20 @@
 """Whether everything inside a tool is protected call by call, so that the tool itself may always be entered again."""
 
+from typing import Any
+
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
-from google.adk.workflow import BaseNode
+from google.adk.workflow import BaseNode, FunctionNode
 
-from agent_adapter_adk._compat import function_of, is_remote, node_of, nodes_below, shares_session
+from agent_adapter_adk._compat import is_remote, node_of, nodes_below, shares_session
 
-# Set on functions whose calls are protected where they run as nodes.
-DURABLE = "agent_adapter_durable"
+
+class DurableNode(FunctionNode):
+    """A node whose calls are recorded; made by `DurableTools.node`, with the options of a `FunctionNode`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
 
 
 def orchestrates(tool: BaseTool) -> bool:
@@ -24,9 +30,8 @@ def orchestrates(tool: BaseTool) -> bool:
 
 
 def _is_protected(node: BaseNode) -> bool:
-    function = function_of(node)
-    if function is not None:
-        return hasattr(function, DURABLE)
+    if isinstance(node, FunctionNode):
+        return isinstance(node, DurableNode)
     if isinstance(node, LlmAgent):
         # An agent of one's own may do anything in there.
         return type(node)._run_async_impl is LlmAgent._run_async_impl  # noqa: SLF001 - ADK's documented way to write one

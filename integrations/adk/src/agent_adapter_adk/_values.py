@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from google.adk.events.ui_widget import UiWidget
-from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 from pydantic import BaseModel
 
@@ -35,9 +34,9 @@ def genai_types() -> Known:
     return {name_of(kind): kind for kind in (*found, UiWidget)}
 
 
-def known_types(tool: BaseTool | None, extra: Known) -> Known:
-    """The classes that a record of this tool may hold."""
-    annotation = getattr(getattr(tool, "func", None), "__annotations__", {}).get("return")
+def known_types(tool: Any, extra: Known) -> Known:
+    """The classes that a record of this tool or function may hold."""
+    annotation = getattr(getattr(tool, "func", tool), "__annotations__", {}).get("return")
     declared = (
         {} if annotation is None or isinstance(annotation, str) else reachable_types(annotation)
     )

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -10,19 +10,15 @@ from typing import Any, TypeVar
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 
-from agent_adapter import Tool, ToolResult
+from agent_adapter import ToolResult
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
-from agent_adapter.errors import NotSealable
 from agent_adapter.exec.integration import (
-    EDIT_DOES_NOT_FIT,
     Asked,
+    AskingRecorder,
     Attempt,
     CallId,
-    Edited,
-    LedgerRecorder,
     Replay,
     Slot,
-    encode,
     make_journal,
     visit_scope,
 )
@@ -32,10 +28,8 @@ from agent_adapter_langgraph._core import Core
 from agent_adapter_langgraph._identity import visit_call
 from agent_adapter_langgraph._leaving import in_sync, leaving
 from agent_adapter_langgraph._scope import scope_of
-from agent_adapter_langgraph._signals import LookAgain
 from agent_adapter_langgraph._visit import Visit
 
-T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -88,7 +82,7 @@ def durable_node(function: F, core: Core) -> F:
 SWALLOWED = RuntimeError("the call was cancelled, and its node went on")
 
 
-class NodeRecorder(LedgerRecorder):
+class NodeRecorder(AskingRecorder):
     """Keeps every call that the journal of one node claims in the ledger, and asks for those that need approval."""
 
     def __init__(self, core: Core, visit: Visit) -> None:
@@ -97,14 +91,14 @@ class NodeRecorder(LedgerRecorder):
             run_id=visit.run_name or visit.thread,
             life=f"{visit.thread}/{visit.namespace}",
             identify=self._identify,
+            gate=core.policies.gate,
+            pause=self._parked_at,
         )
         self._core = core
         self._visit = visit
         self._slots: dict[str, Slot] = {}
-        self._places: dict[Slot, int] = {}
         self._notes: dict[Slot, str] = {}
         self._asked: dict[int, Parked] = {}
-        self._found: dict[Slot, ToolResult] = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -122,19 +116,6 @@ class NodeRecorder(LedgerRecorder):
         self._slots[call.key] = slot
         return replace(call, call_id=slot.call_id or call.call_id)
 
-    async def look(self, slot: Slot) -> ToolResult | None:
-        """The recorded result; None when the call is not over, and then this worker has the right to run it."""
-        self._places.setdefault(slot, len(self._places))
-        with leaving():
-            if slot.digest is None:
-                reason = "was called with arguments that have no exact stored form; nothing ran"
-                raise NotSealable("$", slot.tool, reason)
-        while True:
-            try:
-                return await self._asking(slot, super().look(slot))
-            except LookAgain:
-                continue
-
     async def _into(self, call: CallId, policy: ToolPolicy) -> Replay | Attempt:
         answers = await self._core.answers(self._visit, [call])
         self._notes[self._slots[call.key]] = answers.note
@@ -146,35 +127,29 @@ class NodeRecorder(LedgerRecorder):
             bare=answers.bare,
         )
 
+    def _parked_at(self, place: int, slot: Slot, asked: Asked) -> BaseException:
+        """The pause for one question, kept for the node's end."""
+        try:
+            with leaving(self._notes.get(slot, "")):
+                raise asked
+        except Parked as parked:
+            self._asked[place] = parked
+            return parked
+
+    async def look(self, slot: Slot) -> ToolResult | None:
+        """The recorded result; None when the call is not over, and then this worker has the right to run it."""
+        with leaving():
+            return await super().look(slot)
+
     async def decide(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision | None:
         """What a person decided; the node pauses for it where nobody has yet."""
-        if not self._core.policies.gate:
-            return None
-        while True:
-            try:
-                return await self._decision(slot, request)
-            except LookAgain:
-                # Another worker went on with the call; `started` answers with what it found.
-                self.attempt(slot).land()
-                if (found := await self.look(slot)) is not None:
-                    self._found[slot] = found
-                    return ApprovalDecision(approved=True)
-
-    async def _decision(self, slot: Slot, request: ApprovalRequest) -> ApprovalDecision:
-        attempt = self.attempt(slot)
-        verdict = attempt.gate.verdict_on(encode(request.arguments))
-        if isinstance(verdict, Edited) and not _accepts(slot, verdict):
-            verdict, self._notes[slot] = None, EDIT_DOES_NOT_FIT
-        if verdict is None and not attempt.decided_again:
-            await self._asking(slot, self._ask(attempt, request))
-        edits = dict(verdict.arguments) if isinstance(verdict, Edited) else None
-        return ApprovalDecision(approved=True, edits=edits)
+        with leaving():
+            return await super().decide(slot, request)
 
     async def started(self, slot: Slot) -> ToolResult | None:
         """None once it is stored that the body begins; a result when another worker was faster."""
-        if (found := self._found.pop(slot, None)) is not None:
-            return found
-        return await self._asking(slot, super().started(slot))
+        with leaving():
+            return await super().started(slot)
 
     async def settle(self, slot: Slot, result: ToolResult) -> None:
         """Record how the call ended."""
@@ -194,39 +169,15 @@ class NodeRecorder(LedgerRecorder):
         """What a node that ends with this error has to raise, once its open calls are left: all its questions together."""
         with leaving():
             await self.leave_open(error)
-        return self._pause() if isinstance(error, Parked) and self._asked else error
+        return self._pause_for_all() if isinstance(error, Parked) and self._asked else error
 
     def check_asked(self) -> None:
         """Nothing, when nothing was asked: the node may have caught the pause, and is not done all the same."""
         if self._asked:
-            raise self._pause()
+            raise self._pause_for_all()
 
-    def _pause(self) -> Parked:
+    def _pause_for_all(self) -> Parked:
         """The pause for everything that was asked, in the order of the calls."""
         # One interrupt for each: a node reads its answers call by call.
         asked = [self._asked[at] for at in sorted(self._asked)]
         return Parked([], others=[interrupt for each in asked for interrupt in each.args[0]])
-
-    async def _ask(self, attempt: Attempt, request: ApprovalRequest) -> None:
-        raise Asked(await attempt.ask_approval(encode(request.arguments)))
-
-    async def _asking(self, slot: Slot, work: Coroutine[Any, Any, T]) -> T:
-        """What the work gives; a question that it asks is kept for the node's end."""
-        try:
-            with leaving():
-                return await work
-        except Parked as parked:
-            pause = Parked(parked.questions, self._notes.get(slot, ""))
-            self._asked[self._places[slot]] = pause
-            raise pause from None
-
-
-def _accepts(slot: Slot, edited: Edited) -> bool:
-    tool = slot.policy
-    if not isinstance(tool, Tool):
-        return True
-    try:
-        tool.validate(edited.arguments)
-    except Exception:  # noqa: BLE001 - a validator is the tool's code; what it refuses does not fit
-        return False
-    return True
