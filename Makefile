@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 PYTEST ?= $(BIN)/python -m pytest
-.PHONY: setup test check crash demo bench upstream-langgraph clean
+.PHONY: setup test check crash demo demo-adk bench upstream-langgraph clean
 
 test: setup
 	$(PYTEST)
@@ -29,6 +29,9 @@ crash: setup # CRASH_FULL=n lets each killed run go on in n ways (1 takes about 
 
 demo: setup
 	$(BIN)/python examples/recovery/demo.py
+
+demo-adk: setup
+	$(BIN)/python examples/recovery/demo.py adk
 
 bench: setup
 	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python $$script || exit 1; done

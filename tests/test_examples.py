@@ -23,12 +23,12 @@ Effects with agent-adapter, after the end: {'charge': 1, 'mail': 1, 'book': 1}
 
 
 @pytest.mark.timeout(200)
+@pytest.mark.parametrize("framework", ["langgraph", "adk"])
 def test_the_demo_shows_doubled_effects_without_and_single_ones_with_agent_adapter(
-    tmp_path: Path,
+    framework: str, tmp_path: Path
 ) -> None:
-    ran = subprocess.run(
-        [sys.executable, str(DEMO)], check=False, capture_output=True, text=True, cwd=tmp_path
-    )
+    command = [sys.executable, str(DEMO), framework]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert TABLE in ran.stdout
     assert "\nThe durable agent waits for a person:\n  charge({" in ran.stdout

@@ -4,18 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from script import LAST_WORDS, WISHES
 
 from agent_adapter_langgraph import DurableTools
-
-WISHES = [
-    ToolCall(name="charge", args={"customer": "Ada", "cents": 500}, id="call-1"),
-    ToolCall(name="mail", args={"to": "Ada", "text": "See you in seat 7A."}, id="call-2"),
-    ToolCall(name="book", args={"seat": "7A"}, id="call-3"),
-]
 
 
 def build(
@@ -41,5 +36,5 @@ def build(
 def scripted_model(state: MessagesState) -> dict[str, Any]:
     """The model's reply: the calls, or the end once they are answered."""
     if state["messages"][-1].type == "tool":
-        return {"messages": [AIMessage("Ada has paid and sits in 7A.")]}
+        return {"messages": [AIMessage(LAST_WORDS)]}
     return {"messages": [AIMessage("", tool_calls=WISHES)]}

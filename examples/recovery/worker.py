@@ -13,6 +13,7 @@ from agent import build
 from effects import tools
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
+from script import REQUEST
 
 THREAD: Any = {"configurable": {"thread_id": "trip-1"}}
 
@@ -22,7 +23,7 @@ def main(folder: Path, kind: str, what: str) -> None:
     given: Any
     match what:
         case "start":
-            given = {"messages": [("user", "Book seat 7A for Ada, take 500 cents, and tell her.")]}
+            given = {"messages": [("user", REQUEST)]}
         case "resume":
             given = None
         case _:
@@ -31,8 +32,13 @@ def main(folder: Path, kind: str, what: str) -> None:
     with SqliteSaver.from_conn_string(str(folder / "threads.db")) as checkpointer:
         agent = build(folder, own, checkpointer, durable=kind == "durable")
         state = agent.invoke(given, THREAD)
-    questions = {asked.id: asked.value for asked in state.get("__interrupt__", ())}
+    questions = {asked.id: _shown(asked.value) for asked in state.get("__interrupt__", ())}
     print(json.dumps({"questions": questions, "said": state["messages"][-1].text}))
+
+
+def _shown(payload: dict[str, Any]) -> list[str]:
+    requests = payload["action_requests"]
+    return [text for r in requests for text in (f"{r['name']}({r['args']})", r["description"])]
 
 
 if __name__ == "__main__":

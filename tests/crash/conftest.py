@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 LAB = Path(__file__).with_name("lab")
+ADK = Path(__file__).with_name("adk")
 # A kill is not a power cut: what a process wrote is there, in memory as on a disk, and memory is faster.
 MEMORY = Path("/dev/shm")  # noqa: S108 - only looked for; each run makes a folder of its own
 COLUMNS = ("points", "kills", "doubts", "turns_again", "duplicates")
@@ -21,14 +22,14 @@ rows: dict[str, dict[str, Any]] = {}
 
 
 class Lab:
-    """The lab's process: one job or race at a time."""
+    """A lab's process: one job or race at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Path) -> None:
         # Most of its children are killed and leave no coverage behind; measuring them would only slow them down.
         env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            [sys.executable, LAB], stdin=pipe, stdout=pipe, text=True, env=env
+            [sys.executable, place], stdin=pipe, stdout=pipe, text=True, env=env
         )
 
     def run(self, **job: Any) -> dict[str, Any]:
@@ -51,7 +52,14 @@ class Lab:
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
-    made = Lab()
+    made = Lab(LAB)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def adk_lab() -> Iterator[Lab]:
+    made = Lab(ADK)
     yield made
     made.close()
 

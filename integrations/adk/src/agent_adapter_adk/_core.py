@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from google.adk.agents.context import Context
-from google.adk.agents.invocation_context import InvocationContext
 from google.adk.tools.base_tool import BaseTool
 
 from agent_adapter.errors import ConfigError
-from agent_adapter.exec.integration import CallId, Ledger, Policies, Question
+from agent_adapter.exec.integration import Ledger, Policies, Question
 from agent_adapter.policies import ToolPolicy
 from agent_adapter_adk._approval import WAITS, hint_of, payload_of
 from agent_adapter_adk._compat import gave_up_waiting, is_framework_tool, is_mcp_tool, mcp_hints
@@ -77,25 +76,24 @@ class Core:
         Raises:
             ConfigError: nothing could find the record again.
         """
-        ic = ctx.get_invocation_context()
         if is_framework_tool(tool):
             return False
-        if ic.live_request_queue is not None:
+        run = self.runs.of(ctx)
+        if run.live:
             self.warn_once("live mode is not protected: tools run there as without the plugin")
             return False
         policy = self.policy_of(tool)
         if policy.read_only and policy.confirm is False:
             return False
-        return self.saved(ic, tool.name)
+        return self.saved(run, tool.name)
 
-    def saved(self, ic: InvocationContext, what: str) -> bool:
+    def saved(self, run: Run, what: str) -> bool:
         """Whether calls of this run can be found again.
 
         Raises:
             ConfigError: they cannot, and that was not allowed.
         """
-        run = self.runs.of(ic)
-        if run.outer is not None or run.name is not None or ic.is_resumable:
+        if run.outer is not None or run.name is not None or run.resumable:
             return True
         if self._allow_unsaved:
             return False
@@ -105,14 +103,12 @@ class Core:
             f"RunConfig(custom_metadata={{{RUN_NAME!r}: …}}), or pass DurableTools(…, allow_unsaved=True)"
         )
 
-    def identify(self, tool: BaseTool, args: Mapping[str, Any], ctx: Context) -> CallId:
-        """Which call this is."""
-        return identify(self.runs.of(ctx.get_invocation_context()), ctx, tool.name, args)
-
-    async def has_begun(self, tool: BaseTool, args: Mapping[str, Any], ctx: Context) -> bool:
+    async def has_begun(
+        self, tool: BaseTool, args: Mapping[str, Any], ctx: Context, *, plugin: bool
+    ) -> bool:
         """Whether there is a record of the call: then it says what is to be asked, and not whether the call may begin."""
         with stops():
-            call = self.identify(tool, args, ctx)
+            call = identify(self.runs.of(ctx), ctx, tool.name, args, unique=plugin)
             return await self.ledger.log.find(call.run, call.key) is not None
 
     async def call(
@@ -127,10 +123,10 @@ class Core:
             ctx: its context.
             plugin: whether the plugin stands around the call, so that what is inside passes it too.
         """
-        run = self.runs.of(ctx.get_invocation_context())
+        run = self.runs.of(ctx)
         with stops():
-            call = self.identify(tool, args, ctx)
-        answers = plugin and self._on_error == "answer" and not is_node(run, ctx)
+            call = identify(run, ctx, tool.name, args, unique=plugin)
+        answers = plugin and self._on_error == "answer" and not is_node(ctx)
         use = Use(
             id=call,
             run=run,
@@ -190,7 +186,7 @@ def _ask(run: Run, ctx: Context, questions: list[Question], note: str) -> dict[s
     if run.outer is not None:
         run.outer.asked.extend(questions)
     ctx.request_confirmation(hint=hint_of(questions), payload=payload_of(questions, note))
-    if not is_node(run, ctx):
+    if not is_node(ctx):
         # A model has nothing to say about a call that waits.
         ctx.actions.skip_summarization = True
     # Not empty: a long-running call without a response would lose its question.

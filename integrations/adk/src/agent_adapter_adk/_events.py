@@ -65,18 +65,29 @@ def answered_calls(events: Sequence[Event]) -> set[str]:
     }
 
 
-def find_call(
-    events: Sequence[Event], call_id: str | None, invocation: str
-) -> tuple[Call, int] | None:
-    """The newest call of that id in the invocation, and how many there are."""
-    found = [
-        call
-        for event in events
-        if event.invocation_id == invocation
-        for call in calls_in(event)
-        if call.id == call_id
-    ]
-    return (found[-1], len(found)) if found else None
+def newest_first(events: Sequence[Event], invocation: str) -> Iterator[Event]:
+    """The invocation's events from the newest to the message that began it; the rest of a long session is not looked at."""
+    for event in reversed(events):
+        if event.invocation_id != invocation:
+            continue
+        yield event
+        if event.author == "user" and event.content and not event.get_function_responses():
+            return
+
+
+def find_call(events: Sequence[Event], call_id: str | None, invocation: str) -> Call | None:
+    """The newest call of that id in the invocation."""
+    for event in newest_first(events, invocation):
+        for call in calls_in(event):
+            if call.id == call_id:
+                return call
+    return None
+
+
+def count_calls(events: Sequence[Event], call_id: str | None, invocation: str) -> int:
+    """How many calls of the invocation have that id."""
+    found = (call for event in newest_first(events, invocation) for call in calls_in(event))
+    return sum(call.id == call_id for call in found)
 
 
 def exchanges(events: Sequence[Event], invocation: str | None = None) -> list[Exchange]:

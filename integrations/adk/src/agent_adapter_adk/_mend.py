@@ -13,7 +13,13 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from agent_adapter_adk._compat import CONFIRMATION, EARLY_EXIT
-from agent_adapter_adk._events import answered_calls, calls_in, is_placeholder, parts_of
+from agent_adapter_adk._events import (
+    answered_calls,
+    calls_in,
+    is_placeholder,
+    newest_first,
+    parts_of,
+)
 
 HELD = "agent_adapter_waits"
 
@@ -52,13 +58,11 @@ class View:
 
     Attributes:
         shown: what its session holds from now on.
-        hidden: the events that were taken out or replaced, for our own reading.
         long_running: by call id, the place in `shown` of an event that is to be marked as long-running again, and its
             original.
     """
 
     shown: list[Event]
-    hidden: list[Event]
     long_running: dict[str, tuple[Event, Event]]
 
 
@@ -74,22 +78,16 @@ def view_of(
         mends: which mends are on.
     """
     shown: list[Event] = []
-    hidden: list[Event] = []
     for event in events:
         seen: Event | None = event
         if event.invocation_id == invocation:
             if is_hold(event):
-                hidden.append(event)
                 continue
             if mends.replay:
                 seen = _without_exchange(event)
-        if seen is None:
-            hidden.append(event)
-            continue
-        if seen is not event:
-            hidden.append(event)
-        shown.append(seen)
-    view = View(shown, hidden, {})
+        if seen is not None:
+            shown.append(seen)
+    view = View(shown, {})
     for event in [e for e in shown if e.invocation_id == invocation and calls_in(e)]:
         _open_up(event, view, finished, mends)
     return view
@@ -139,7 +137,7 @@ def _is_exchange(part: types.Part, event: Event) -> bool:
 
 def _open_up(event: Event, view: View, finished: frozenset[str], mends: Mends) -> None:
     """Let ADK see the event's unanswered calls as calls that never ran."""
-    shown, hidden = view.shown, view.hidden
+    shown = view.shown
     ids = {str(call.id) for call in calls_in(event)}
     mine = [e for e in shown if e.invocation_id == event.invocation_id]
     unanswered = ids - answered_calls(mine)
@@ -151,18 +149,19 @@ def _open_up(event: Event, view: View, finished: frozenset[str], mends: Mends) -
         if mends.partial and _answers(later, ids) and later.author != "user":
             # ADK takes an agent's own later event for the end of the batch.
             shown[at] = later.model_copy(update={"author": "user"})
-            hidden.append(later)
         elif mends.errors and _is_error(later, event):
-            hidden.append(shown.pop(at))
+            shown.pop(at)
     if mends.long_running and event.long_running_tool_ids:
         replayed = event.model_copy(update={"long_running_tool_ids": None})
         shown[_place(shown, event)] = replayed
         view.long_running.update(dict.fromkeys(event.long_running_tool_ids, (replayed, event)))
 
 
-def hide_errors(shown: list[Event], invocation: str) -> list[Event]:
-    """The error events after an unanswered call, taken out of the list: a node that is tried again runs the call."""
-    mine = [e for e in shown if e.invocation_id == invocation]
+def hide_errors(shown: list[Event], invocation: str) -> None:
+    """Take the error events after an unanswered call out of the list: a node that is tried again runs the call."""
+    mine = list(newest_first(shown, invocation))[::-1]
+    if not any(event.error_code for event in mine):
+        return
     answered = answered_calls(mine)
     found = []
     for event in mine:
@@ -170,7 +169,6 @@ def hide_errors(shown: list[Event], invocation: str) -> list[Event]:
             found += [e for e in mine[mine.index(event) + 1 :] if _is_error(e, event)]
     for event in found:
         shown.pop(_place(shown, event))
-    return found
 
 
 def _answers(event: Event, ids: set[str]) -> bool:

@@ -172,10 +172,10 @@ def durable_node(
     @functools.wraps(function)
     async def run(*args: Any, **kwargs: Any) -> Any:
         ctx = signature.bind(*args, **kwargs).arguments[places[0]]
-        ic = ctx.get_invocation_context()
-        if not core.saved(ic, function.__name__):
+        here = core.runs.of(ctx)
+        if not core.saved(here, function.__name__):
             return await function(*args, **kwargs)
-        recorder = NodeRecorder(core, core.runs.of(ic), ctx)
+        recorder = NodeRecorder(core, here, ctx)
         with recorder.scope():
             try:
                 result = await function(*args, **kwargs)
@@ -197,7 +197,7 @@ async def step(
 ) -> Any:
     """What the function returned; see `DurableTools.step`."""
     name = getattr(function, "__name__", type(function).__name__)
-    if not core.saved(ctx.get_invocation_context(), name):
+    if not core.saved(core.runs.of(ctx), name):
         return await _called(function, args, kwargs)
     recorder = _current.get()
     if recorder is None or recorder.core is not core:

@@ -12,13 +12,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
 from agent_adapter_adk._aborts import truthful
-from agent_adapter_adk._approval import questions_in, read_confirmation
 from agent_adapter_adk._core import Core
-from agent_adapter_adk._events import exchanges
 from agent_adapter_adk._gone import recorded_answer
 from agent_adapter_adk._identity import is_node
 from agent_adapter_adk._install import install
@@ -44,15 +41,14 @@ class DurablePlugin(BasePlugin):
         self._replies = Replies(core.ledger)
 
     def _run(self, ctx: Context | InvocationContext) -> Run:
-        ic = ctx if isinstance(ctx, InvocationContext) else ctx.get_invocation_context()
-        return self.core.runs.of(ic)
+        return self.core.runs.of(ctx)
 
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> types.Content | None:
         """Refuse what cannot be read or is somebody else's turn, before ADK stores anything."""
         run = self._run(invocation_context)
-        if run.outer is None and invocation_context.live_request_queue is None:
+        if run.outer is None and not run.live:
             await self._resuming.arrive(run, invocation_context, user_message)
         return None
 
@@ -61,9 +57,7 @@ class DurablePlugin(BasePlugin):
     ) -> types.Content | None:
         """Show ADK where the invocation stands; end the run at once while one of its questions is open."""
         run = self._run(invocation_context)
-        if invocation_context.live_request_queue is not None:
-            return None
-        if await self._resuming.begin(run, invocation_context):
+        if run.live or await self._resuming.begin(run, invocation_context):
             return None
         run.held = True
         return types.Content(role="model", parts=[])
@@ -102,8 +96,7 @@ class DurablePlugin(BasePlugin):
         del agent
         run = self._run(callback_context)
         if self.core.mends.errors:
-            session = callback_context.session
-            run.hidden += hide_errors(session.events, run.invocation)
+            hide_errors(callback_context.session.events, run.invocation)
         return None
 
     async def before_model_callback(
@@ -139,24 +132,14 @@ class DurablePlugin(BasePlugin):
         if type(tool) is BaseTool:
             return await recorded_answer(self.core, self._run(tool_context), tool, tool_context)
         if self.core.protects(tool, tool_context):
-            install(tool, core_in)
-            self._confirm(tool_context)
-        return None
-
-    def _confirm(self, ctx: Context) -> None:
-        """Give the tool the answer to ADK's own question about it, which ADK's replay does not."""
-        run = self._run(ctx)
-        if ctx.tool_confirmation is not None or is_node(run, ctx):
-            return
-        for exchange in reversed(exchanges(run.events(ctx.session), run.invocation)):
-            if exchange.call_id != ctx.function_call_id or questions_in(exchange.shown):
-                continue
-            said = [said for each in exchange.posted if (said := read_confirmation(each))]
-            if said:
-                ctx.tool_confirmation = ToolConfirmation(
-                    hint=exchange.hint, confirmed=said[0].confirmed, payload=said[0].payload
+            install(tool, self.core, tool_context)
+            if tool_context.tool_confirmation is None:
+                # ADK's replay of a call does not give it the answer to ADK's own question.
+                said = self._run(tool_context).confirmations.get(
+                    tool_context.function_call_id or ""
                 )
-            return
+                tool_context.tool_confirmation = said
+        return None
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
@@ -164,7 +147,7 @@ class DurablePlugin(BasePlugin):
         """An answer for the model, where nobody behind this plugin has one."""
         # ADK tells of a cancelled call in the same way, for cleaning up.
         cancelled = isinstance(error, asyncio.CancelledError)
-        if cancelled or is_node(self._run(tool_context), tool_context):
+        if cancelled or is_node(tool_context):
             return None
         if not self.core.answers_errors(tool, tool_context):
             return None
@@ -174,12 +157,6 @@ class DurablePlugin(BasePlugin):
     async def close(self) -> None:
         """Wait a little for bodies that go on although their run has ended."""
         await self.core.drive.drain(DRAIN_S)
-
-
-def core_in(ctx: Context) -> Core | None:
-    """The core whose plugin is in this context."""
-    plugins = ctx.get_invocation_context().plugin_manager.plugins
-    return next((plugin.core for plugin in plugins if isinstance(plugin, DurablePlugin)), None)
 
 
 async def _others(

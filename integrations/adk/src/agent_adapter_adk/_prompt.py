@@ -9,21 +9,21 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from agent_adapter_adk._compat import MADE_ID, is_root, pairs_by_id
-from agent_adapter_adk._events import calls_in, is_text, responses_to
+from agent_adapter_adk._events import calls_in, is_text, newest_first, responses_to
 from agent_adapter_adk._run import Run
 
 
 def _mine(events: Sequence[Event], ctx: Context) -> list[Event]:
     """What this agent, in this very place, wrote in this invocation."""
-    return [
+    found = [
         event
-        for event in events
-        if event.invocation_id == ctx.invocation_id
-        and event.author == ctx.agent_name
+        for event in newest_first(events, ctx.invocation_id)
+        if event.author == ctx.agent_name
         and event.branch == ctx.branch
         and event.isolation_scope == ctx.isolation_scope
         and (not event.node_info.path or not ctx.node_path or event.node_info.path == ctx.node_path)
     ]
+    return found[::-1]
 
 
 def last_words(run: Run, ctx: Context) -> LlmResponse | None:

@@ -8,12 +8,13 @@ import uuid
 
 from google.adk.agents.context import Context
 from google.adk.models.llm_response import LlmResponse
+from google.genai import types
 
 from agent_adapter.exec.integration import Ledger, check_plain
 from agent_adapter_adk._compat import MADE_ID
 from agent_adapter_adk._events import calls_in, is_text
-from agent_adapter_adk._identity import AGAIN, REDELIVERED, made_before, reply_call
-from agent_adapter_adk._run import Run
+from agent_adapter_adk._identity import reply_call
+from agent_adapter_adk._run import AGAIN, REDELIVERED, Run, made_before
 
 
 class Replies:
@@ -26,27 +27,27 @@ class Replies:
         """The reply that the agent is given at this point; None when the model has to be asked."""
         if not run.keeps_replies:
             return None
-        place = _place(run, ctx)
-        number = run.replies.setdefault(place, _so_far(run, ctx))
+        place = _place(ctx)
+        number = run.replies.setdefault(place, _so_far(ctx))
         kept = await self._ledger.kept(reply_call(run, *place, number))
         if kept is None:
             return None
         run.replies[place] = number + 1
-        return _with_free_ids(LlmResponse.model_validate(kept), run, ctx)
+        return _with_free_ids(LlmResponse.model_validate(kept), ctx)
 
     async def keep(self, run: Run, ctx: Context, response: LlmResponse) -> LlmResponse | None:
         """None, or the reply that another worker kept first at this point."""
         if not run.keeps_replies or response.error_code or not response.content:
             return None
-        place = _place(run, ctx)
-        number = run.replies.setdefault(place, _so_far(run, ctx))
+        place = _place(ctx)
+        number = run.replies.setdefault(place, _so_far(ctx))
         run.replies[place] = number + 1
         plain = response.model_dump(mode="json", exclude_none=True, by_alias=True)
         check_plain(plain)
         first = await self._ledger.keep(reply_call(run, *place, number), plain)
         if first == plain:
             return None
-        return _with_free_ids(LlmResponse.model_validate(first), run, ctx)
+        return _with_free_ids(LlmResponse.model_validate(first), ctx)
 
 
 def make_ids_unique(run: Run, ctx: Context, response: LlmResponse) -> None:
@@ -54,32 +55,34 @@ def make_ids_unique(run: Run, ctx: Context, response: LlmResponse) -> None:
 
     Some servers use `call_0` again and again; ADK's confirmations and our records find calls by id.
     """
-    taken = _taken(run, ctx)
-    for part in response.content.parts or [] if response.content else []:
-        call = part.function_call
-        if call is None:
-            continue
-        if not call.id and run.keeps_replies:
-            # Made here, the id is recorded with the reply.
-            call.id = f"{MADE_ID}{uuid.uuid4()}"
-        if call.id in taken:
-            call.id = _free(call.id, AGAIN, taken)
-        if call.id:
-            taken.add(call.id)
+    calls = [part.function_call for part in _parts(response) if part.function_call is not None]
+    if not any(call.id for call in calls) and not run.keeps_replies:
+        # ADK makes the ids, each like no other.
+        return
+    taken = _taken(ctx)
+    for call in calls:
+        # Made here, the id is recorded with the reply.
+        name = call.id or f"{MADE_ID}{uuid.uuid4()}"
+        call.id = _free(name, AGAIN, taken) if name in taken else name
+        taken.add(call.id)
 
 
-def _with_free_ids(response: LlmResponse, run: Run, ctx: Context) -> LlmResponse:
+def _with_free_ids(response: LlmResponse, ctx: Context) -> LlmResponse:
     """The recorded reply, in a session that may know its ids from an earlier delivery."""
-    taken = _taken(run, ctx)
-    for part in response.content.parts or [] if response.content else []:
+    taken = _taken(ctx)
+    for part in _parts(response):
         call = part.function_call
         if call is not None and call.id and call.id in taken:
             call.id = _free(made_before(call.id), REDELIVERED, taken)
     return response
 
 
-def _taken(run: Run, ctx: Context) -> set[str]:
-    return {str(call.id) for event in run.events(ctx.session) for call in calls_in(event)}
+def _parts(response: LlmResponse) -> list[types.Part]:
+    return response.content.parts or [] if response.content else []
+
+
+def _taken(ctx: Context) -> set[str]:
+    return {str(call.id) for event in ctx.session.events for call in calls_in(event)}
 
 
 def _free(name: str, mark: str, taken: set[str]) -> str:
@@ -89,16 +92,15 @@ def _free(name: str, mark: str, taken: set[str]) -> str:
     return f"{name}{mark}{number}"
 
 
-def _place(run: Run, ctx: Context) -> tuple[str, str]:
-    del run
+def _place(ctx: Context) -> tuple[str, str]:
     return ctx.agent_name, made_before(ctx.branch or "")
 
 
-def _so_far(run: Run, ctx: Context) -> int:
+def _so_far(ctx: Context) -> int:
     """How many replies the agent had in this invocation before this run."""
     return sum(
         1
-        for event in run.events(ctx.session)
+        for event in ctx.session.events
         if event.invocation_id == ctx.invocation_id
         and event.author == ctx.agent_name
         and event.branch == ctx.branch

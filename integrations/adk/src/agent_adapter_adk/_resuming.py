@@ -9,6 +9,7 @@ from typing import Any
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps.app import ResumabilityConfig
 from google.adk.events.event import Event
+from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
 from agent_adapter.errors import (
@@ -35,6 +36,21 @@ def decide(asked: Sequence[Exchange]) -> dict[str, Decision]:
             if said is not None and (decided := read_decisions(said, exchange.shown)):
                 found.update(decided)
                 break
+    return found
+
+
+def confirmations(asked: Sequence[Exchange]) -> dict[str, ToolConfirmation]:
+    """The answers to ADK's own questions, by the id of the call: the first plain answer to the newest question counts."""
+    found: dict[str, ToolConfirmation] = {}
+    for exchange in asked:
+        if exchange.call_id is None or questions_in(exchange.shown):
+            continue
+        said = [said for posted in exchange.posted if (said := read_confirmation(posted))]
+        found.pop(exchange.call_id, None)
+        if said:
+            found[exchange.call_id] = ToolConfirmation(
+                hint=exchange.hint, confirmed=said[0].confirmed, payload=said[0].payload
+            )
     return found
 
 
@@ -142,16 +158,16 @@ class Resuming:
         )
         if run.resumed:
             asked = exchanges(events, run.invocation)
-            run.decisions = decide(asked)
+            run.decisions, run.confirmations = decide(asked), confirmations(asked)
             if self._core.mends.hold and await self._any_open(run, asked):
                 return False
             finished = await self._long_running(run, events)
             view = view_of(events, run.invocation, finished, self._core.mends)
             ic.session.events[:] = view.shown
-            run.hidden = view.hidden
             run.long_running = view.long_running
         if run.name is not None and not ic.is_resumable and self._core.mends.resumable:
             ic.resumability_config = ResumabilityConfig(is_resumable=True)
+            run.resumable = True
         run.began_with = len(ic.session.events)
         return True
 
@@ -165,9 +181,7 @@ class Resuming:
                 continue
             if not questions_in(exchange.shown):
                 return True
-            found = await self._core.ledger.log.find(
-                run.store_run, run.key("call", exchange.call_id)
-            )
+            found = await self._core.ledger.log.find(run.store_run, run.call_key(exchange.call_id))
             if found is None or found[1].state != "done":
                 return True
         return False
@@ -181,7 +195,7 @@ class Resuming:
             for call in calls_in(event):
                 if call.id in (event.long_running_tool_ids or ()) and call.id not in answered:
                     kept = await self._core.ledger.log.find(
-                        run.store_run, run.key("call", str(call.id))
+                        run.store_run, run.call_key(str(call.id))
                     )
                     if kept is not None and kept[1].state == "done":
                         found.add(str(call.id))

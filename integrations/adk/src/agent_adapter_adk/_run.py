@@ -1,5 +1,6 @@
 """One execution of a runner as the plugin sees it: which invocation, under which name, inside which call, and its events."""
 
+import re
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,14 +8,28 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.adk.agents.context import Context
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.adk.sessions.session import Session
+from google.adk.tools.tool_confirmation import ToolConfirmation
 
 from agent_adapter.errors import ConfigError
 from agent_adapter.exec.integration import CallId, Decision, Lease, Question, stable_hash
 
 RUN_NAME = "agent_adapter_run"
+
+
+# How an id is marked that the model gave before: `~2` is the second call of that id, `@again2` the same call of a named
+# request that is delivered a second time.
+AGAIN = "~"
+REDELIVERED = "@again"
+_REDELIVERED = re.compile(rf"{REDELIVERED}\d+$")
+
+
+def made_before(call_id: str) -> str:
+    """The id under which a call of a named request was recorded first."""
+    return _REDELIVERED.sub("", call_id)
 
 
 @dataclass
@@ -55,10 +70,12 @@ class Run:
         place: app, user, session and invocation.
         name: the caller's own name for this request, if it gave one.
         outer: the call that this run is inside of, None for a run that a person started.
+        resumable: whether ADK goes on with an invocation that was interrupted.
+        live: whether the run is a live conversation, which is left alone.
         store_run: the store's run id for its calls.
         listing: the name under which the store lists that run.
-        hidden: events of the session that ADK does not see while it goes on.
         decisions: what people said, by question id.
+        confirmations: what people said to ADK's own questions, by the id of the call.
         settled: by state key, when the call that wrote it last had finished.
         replies: how many replies each agent has had in this run.
         long_running: by call id, an event as ADK sees it and as it is, for calls that ADK is to run again first.
@@ -71,8 +88,10 @@ class Run:
     place: tuple[str, str, str, str]
     name: str | None
     outer: Inside | None
-    hidden: list[Event] = field(default_factory=list)
+    resumable: bool = True
+    live: bool = False
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    confirmations: Mapping[str, ToolConfirmation] = field(default_factory=dict)
     settled: dict[str, int] = field(default_factory=dict)
     replies: dict[tuple[str, ...], int] = field(default_factory=dict)
     long_running: dict[str, tuple[Event, Event]] = field(default_factory=dict)
@@ -107,6 +126,11 @@ class Run:
         """Whether its replies have to be the same ones again, since its calls are found by them."""
         return self.outer is not None or self.name is not None
 
+    def call_key(self, call_id: str, uses: int = 1) -> str:
+        """The key of a call by its id; `uses` is which call of that id it is."""
+        name = made_before(call_id) if self.name else call_id
+        return self.key("call", name, *(() if uses == 1 else (str(uses),)))
+
     def key(self, *parts: str) -> str:
         """The key of something in this run."""
         base = () if self.outer is None else (self.outer.call.key,)
@@ -122,10 +146,6 @@ class Run:
         for at, event in enumerate(session.events):
             if event is shown and original is not None:
                 session.events[at] = original
-
-    def events(self, session: Session) -> list[Event]:
-        """Every event of the session, those that ADK does not see among them."""
-        return [*self.hidden, *session.events]
 
 
 def listing(app: str, user: str, session: str) -> str:
@@ -144,18 +164,19 @@ class Runs:
     def __init__(self) -> None:
         self._runs: dict[int, Run] = {}
 
-    def of(self, ic: InvocationContext) -> Run:
+    def of(self, ctx: Context | InvocationContext) -> Run:
         """The run that this context belongs to.
 
         Raises:
             ConfigError: its run name is malformed.
         """
-        found = self._runs.get(id(ic.session))
-        if found is None or found.invocation != ic.invocation_id:
-            found = _made(ic)
-            if id(ic.session) not in self._runs:
-                weakref.finalize(ic.session, self._runs.pop, id(ic.session), None)
-            self._runs[id(ic.session)] = found
+        session = ctx.session
+        found = self._runs.get(id(session))
+        if found is None or found.invocation != ctx.invocation_id:
+            ic = ctx if isinstance(ctx, InvocationContext) else ctx.get_invocation_context()
+            if id(session) not in self._runs:
+                weakref.finalize(session, self._runs.pop, id(session), None)
+            found = self._runs[id(session)] = _made(ic)
         return found
 
 
@@ -168,6 +189,8 @@ def _made(ic: InvocationContext) -> Run:
         place=place,
         name=None if nested else _name(ic),
         outer=around if nested else None,
+        resumable=ic.is_resumable,
+        live=ic.live_request_queue is not None,
         began_with=len(session.events),
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 from agent_adapter.errors import ToolFailed
 from agent_adapter.exec.integration import NotSealable
 from agent_adapter_adk._core import Core
-from agent_adapter_adk._identity import made_before, named
+from agent_adapter_adk._identity import named
 from agent_adapter_adk._outcomes import load
 from agent_adapter_adk._run import Run
 from agent_adapter_adk._values import genai_types
@@ -19,8 +19,7 @@ FINISHED = (
 
 async def answer_of(core: Core, run: Run, call_id: str) -> dict[str, Any]:
     """The call's recorded result as a function response, or a sentence that says what is known of it."""
-    name = made_before(call_id) if run.name else call_id
-    found = await core.ledger.log.find(run.store_run, run.key("call", name))
+    found = await core.ledger.log.find(run.store_run, run.call_key(call_id))
     if found is None or found[1].gated or found[1].ended == "undone":
         return {"error": NEVER}
     record, entry = found

@@ -43,7 +43,7 @@ class _Wrapped:
         needed = await super().check_require_confirmation(args, tool_context)  # type: ignore[misc]  # see above
         if needed is not True or not core.protects(tool, tool_context):
             return bool(needed)
-        return not await core.has_begun(tool, args, tool_context)
+        return not await core.has_begun(tool, args, tool_context, plugin=False)
 
 
 def wrap(tool: Any, core: Core) -> BaseTool | BaseToolset:
