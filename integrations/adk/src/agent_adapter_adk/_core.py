@@ -19,7 +19,7 @@ from agent_adapter_adk._inside import orchestrates
 from agent_adapter_adk._mend import Mends
 from agent_adapter_adk._outcomes import NotAResult
 from agent_adapter_adk._run import RUN_NAME, Run, Runs
-from agent_adapter_adk._signals import stops
+from agent_adapter_adk._signals import Stopped, stops
 from agent_adapter_adk._values import Known, known_types
 
 logger = logging.getLogger(__name__)
@@ -143,6 +143,9 @@ class Core:
         )
         try:
             return await self.drive.call(use, body)
+        except Stopped:
+            await run.stop()
+            raise
         finally:
             run.mark_long_running(ctx.function_call_id, ctx.session)
 

@@ -232,8 +232,10 @@ class Drive:
 
     async def drain(self, wait_s: float) -> None:
         """Wait for bodies that go on although nobody waits for them any more."""
-        if self._bodies:
-            await asyncio.wait(set(self._bodies), timeout=wait_s)
+        loop = asyncio.get_running_loop()
+        here = {task for task in self._bodies if task.get_loop() is loop}
+        if here:
+            await asyncio.wait(here, timeout=wait_s)
 
 
 def _retrieved(task: asyncio.Task[Any]) -> None:

@@ -85,9 +85,8 @@ class DurablePlugin(BasePlugin):
 
     async def _release(self, ic: InvocationContext) -> None:
         run = self._run(ic)
-        lease, run.lease = run.lease, None
-        if lease is not None:
-            await lease.release()
+        if run.outer is None:
+            await run.stop()
 
     async def before_agent_callback(
         self, *, agent: BaseAgent, callback_context: Context

@@ -1,8 +1,6 @@
 """Before an invocation goes on: the answers that were posted, the questions that are still open, and what ADK is shown."""
 
-import asyncio
 import gc
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,13 +16,13 @@ from agent_adapter.errors import (
     ConfigError,
     ToolUsageError,
 )
-from agent_adapter.exec.integration import Decision, Lease, digest, in_background
+from agent_adapter.exec.integration import Decision, Lease, digest
 from agent_adapter_adk._approval import questions_in, read_confirmation, read_decisions
 from agent_adapter_adk._core import Core
 from agent_adapter_adk._events import Exchange, answered_calls, calls_in, exchanges
 from agent_adapter_adk._identity import note_call
 from agent_adapter_adk._mend import view_of
-from agent_adapter_adk._run import RUN_NAME, Run
+from agent_adapter_adk._run import RUN_NAME, Held, Run
 
 
 def decide(asked: Sequence[Exchange]) -> dict[str, Decision]:
@@ -141,11 +139,7 @@ class Resuming:
             # A run of this process that was dropped without an end holds its lease only until it is collected.
             gc.collect()
             await lease.take(wait_s=self._core.claim_wait_s)
-        run.lease = lease
-        weakref.finalize(ic.session, _let_go, lease)
-        task = asyncio.current_task()
-        if task is not None:
-            task.add_done_callback(lambda _: _let_go(lease))
+        run.lease = Held(lease, ic.session)
 
     async def begin(self, run: Run, ic: InvocationContext) -> bool:
         """Whether the run may begin; what it goes on with is set up. False: a question of its invocation is open."""
@@ -200,9 +194,3 @@ class Resuming:
                     if kept is not None and kept[1].state == "done":
                         found.add(str(call.id))
         return frozenset(found)
-
-
-def _let_go(lease: Lease) -> None:
-    """Give a lease back although nobody can wait for it: its run ended without a word."""
-    if lease.held:
-        in_background(lease.release())

@@ -1,5 +1,6 @@
 """One execution of a runner as the plugin sees it: which invocation, under which name, inside which call, and its events."""
 
+import asyncio
 import re
 import weakref
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,14 @@ from google.adk.sessions.session import Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
 
 from agent_adapter.errors import ConfigError
-from agent_adapter.exec.integration import CallId, Decision, Lease, Question, stable_hash
+from agent_adapter.exec.integration import (
+    CallId,
+    Decision,
+    Lease,
+    Question,
+    in_background,
+    stable_hash,
+)
 
 RUN_NAME = "agent_adapter_run"
 
@@ -62,6 +70,31 @@ def entered(run: "Run", call: CallId) -> Iterator[Inside]:
         inside.reset(token)
 
 
+class Held:
+    """The right to work on an invocation, given back when its run ends: as ADK tells, or without a word.
+
+    ADK tells nobody about a run that was cancelled or stopped; then its task, or its session, is at an end.
+    """
+
+    def __init__(self, lease: Lease, session: Session) -> None:
+        self._lease = lease
+        self._task = asyncio.current_task()
+        weakref.finalize(session, self._let_go, None)
+        if self._task is not None:
+            self._task.add_done_callback(self._let_go)
+
+    async def release(self) -> None:
+        """Give it back."""
+        if self._task is not None:
+            self._task.remove_done_callback(self._let_go)
+        await self._lease.release()
+
+    def _let_go(self, _: object) -> None:
+        """Give it back although nobody can wait for it."""
+        if self._lease.held:
+            in_background(self._lease.release())
+
+
 @dataclass(eq=False)
 class Run:
     """One execution of a runner.
@@ -95,7 +128,7 @@ class Run:
     settled: dict[str, int] = field(default_factory=dict)
     replies: dict[tuple[str, ...], int] = field(default_factory=dict)
     long_running: dict[str, tuple[Event, Event]] = field(default_factory=dict)
-    lease: Lease | None = None
+    lease: "Held | None" = None
     held: bool = False
     resumed: bool = False
     began_with: int = 0
@@ -139,6 +172,15 @@ class Run:
     def decided(self) -> Mapping[str, Decision]:
         """What people said, also to the questions that calls inside other calls asked."""
         return self.decisions if self.outer is None else self.outer.run.decided()
+
+    async def stop(self) -> None:
+        """The run ends here without ADK's telling: whoever takes the invocation up next need not wait for its remains."""
+        run = self
+        while run.outer is not None:
+            run = run.outer.run
+        lease, run.lease = run.lease, None
+        if lease is not None:
+            await lease.release()
 
     def mark_long_running(self, call_id: str | None, session: Session) -> None:
         """Let ADK see again that this call is long-running: it has run, and may wait for its client."""
