@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 PYTEST ?= $(BIN)/python -m pytest
-.PHONY: setup test check crash demo demo-adk bench upstream-langgraph clean
+.PHONY: setup test check crash demo demo-adk bench upstream-adk upstream-langgraph clean
 
 test: setup
 	$(PYTEST)
@@ -35,6 +35,9 @@ demo-adk: setup
 
 bench: setup
 	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python $$script || exit 1; done
+
+upstream-adk: setup # UPSTREAM_TESTS=<checkout of google/adk-python> uses its tests instead of fetching them
+	$(BIN)/python tests/upstream/run_adk.py $(UPSTREAM_TESTS)
 
 upstream-langgraph: setup # UPSTREAM_TESTS=<folder holding LangGraph's test_tool_node.py> uses those instead of fetching them
 	$(BIN)/python tests/upstream/run.py $(UPSTREAM_TESTS)
