@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_adapter.exec.integration import (
+    Answer,
     Decision,
     Edited,
     NotSealable,
@@ -18,6 +19,8 @@ from agent_adapter.exec.integration import (
 # How a payload that asks more than one thing at once lists its requests.
 REQUESTS = "requests"
 ID = "request_id"
+# What a tool that asks from its own body is told.
+BODY = ["approve", "reject"]
 WAITS = "This call waits for a person's decision."
 
 
@@ -30,7 +33,14 @@ def payload_of(questions: Sequence[Question], note: str = "") -> dict[str, Any]:
 
 def hint_of(questions: Sequence[Question]) -> str:
     """The same in words."""
-    return "\n".join(question.describe() for question in questions)
+    return "\n".join(_words(question) for question in questions)
+
+
+def _words(question: Question) -> str:
+    if question.cause != "body":
+        return question.describe()
+    asked = decode(question.payload)
+    return str(asked["hint"]) or f"Tool {question.tool!r} asks for a confirmation."
 
 
 def _request(question: Question) -> dict[str, Any]:
@@ -44,6 +54,8 @@ def _request(question: Question) -> dict[str, Any]:
         if begun
         else ["approve", "edit", "respond", "reject"],
     }
+    if question.cause == "body":
+        return {**request, "asks": decode(question.payload)["payload"], "decisions": BODY}
     if begun:
         # What has not begun has no worker.
         request["owner_known_dead"] = question.owner_known_dead
@@ -126,8 +138,10 @@ def read_decisions(said: Confirmed, shown: Any) -> dict[str, Decision]:
     questions = questions_in(shown)
     payload = said.payload
     if payload in (None, {}) or payload == shown:
-        word = "approve" if said.confirmed else "reject"
-        found = {q.id: read_answer(word, q.tool, q.cause) for q in questions}
+        found = {q.id: _word(said, q) for q in questions}
+    elif len(questions) == 1 and questions[0].cause == "body":
+        # The tool knows what it asked for.
+        found = {questions[0].id: Answer({"confirmed": said.confirmed, "payload": payload})}
     elif not isinstance(payload, dict):
         return {}
     elif payload.keys() == {"decisions"}:
@@ -139,6 +153,13 @@ def read_decisions(said: Confirmed, shown: Any) -> dict[str, Decision]:
     else:
         found = _sent_back(payload, said, questions, shown)
     return {} if None in found.values() else {q: d for q, d in found.items() if d is not None}
+
+
+def _word(said: Confirmed, question: Question) -> Decision | None:
+    """A yes or no alone; a tool that asked from its body is told of it."""
+    if question.cause == "body":
+        return Answer({"confirmed": said.confirmed, "payload": None})
+    return read_answer("approve" if said.confirmed else "reject", question.tool, question.cause)
 
 
 def _typed(payload: dict[str, Any], said: Confirmed, question: Question) -> Decision | None:
@@ -170,8 +191,7 @@ def _sent_back(
         if not isinstance(new, dict) or {**new, "args": None} != {**old, "args": None}:
             found[question.id] = None
         elif new.get("args") == old.get("args"):
-            word = "approve" if said.confirmed else "reject"
-            found[question.id] = read_answer(word, question.tool, question.cause)
+            found[question.id] = _word(said, question)
         else:
             found[question.id] = _edited(new["args"], said, question)
     return found
@@ -189,20 +209,21 @@ def response_for(shown: Any, answer: Any) -> dict[str, Any] | None:
     Args:
         shown: the payload of the question.
         answer: "approve", "reject", True, False; one decision (`{"type": "approve" | "edit" | "respond" | "reject", …}`);
-            decisions by request id; or a whole confirmation.
+            decisions by request id; or a whole confirmation. ADK's own question takes a yes, a no, or a whole confirmation.
     """
     if isinstance(answer, dict) and "confirmed" in answer:
         response = answer
-    elif answer in (True, "approve"):
+    elif answer is True or answer in ("approve", {"type": "approve"}):
         response = {"confirmed": True}
-    elif answer in (False, "reject"):
+    elif answer is False or answer in ("reject", {"type": "reject"}):
         response = {"confirmed": False}
-    elif isinstance(answer, dict) and "type" in answer:
-        response = {"confirmed": answer["type"] not in ("reject", "ignore"), "payload": answer}
-    elif isinstance(answer, dict):
-        response = {"confirmed": True, "payload": {"decisions": answer}}
-    else:
+    elif not isinstance(answer, dict) or not questions_in(shown):
+        # ADK's own question takes a yes or a no: it would read anything else as a yes.
         return None
+    elif "type" in answer:
+        response = {"confirmed": answer["type"] not in ("reject", "ignore"), "payload": answer}
+    else:
+        response = {"confirmed": True, "payload": {"decisions": answer}}
     said = read_confirmation(response)
     readable = said is not None and (not questions_in(shown) or read_decisions(said, shown))
     return response if readable else None

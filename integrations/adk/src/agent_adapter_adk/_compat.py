@@ -138,6 +138,11 @@ def is_root(ctx: Any) -> bool:
     )
 
 
+def is_called(ctx: Any) -> bool:
+    """Whether a call has started the agent: the last part of its branch then names it and the call."""
+    return str(ctx.branch or "").rpartition(".")[2].startswith(f"{ctx.agent_name}@")
+
+
 def pairs_by_id(ctx: Any) -> bool:
     """Whether the agent's model pairs calls with their answers by id, so that ids that ADK made are sent to it."""
     model = getattr(ctx.get_invocation_context().agent, "canonical_model", None)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from google.adk.agents.context import Context
@@ -12,7 +13,7 @@ from agent_adapter.exec.integration import Ledger, Policies, Question
 from agent_adapter.policies import ToolPolicy
 from agent_adapter_adk._approval import WAITS, hint_of, payload_of
 from agent_adapter_adk._compat import gave_up_waiting, is_framework_tool, is_mcp_tool, mcp_hints
-from agent_adapter_adk._drive import Body, Drive, Use
+from agent_adapter_adk._drive import Asks, Body, Drive, Use
 from agent_adapter_adk._fits import accepts
 from agent_adapter_adk._identity import identify, is_node
 from agent_adapter_adk._inside import orchestrates
@@ -25,6 +26,7 @@ from agent_adapter_adk._values import Known, known_types
 logger = logging.getLogger(__name__)
 
 OnError = Literal["answer", "raise"]
+OnBusy = Literal["conflict", "ask"]
 
 
 class Core:
@@ -36,6 +38,7 @@ class Core:
         types: classes that results may hold, beyond those of `google.genai.types` and those that a tool declares.
         mends: which gaps of ADK are mended.
         on_error: whether a tool's exception becomes an answer for the model.
+        on_busy: whether the work of a live worker may be taken up after a wait.
         allow_unsaved: whether calls that could not be found again run unprotected.
         claim_wait_s: how long another worker of whom nobody knows whether it lives is waited for.
     """
@@ -48,6 +51,7 @@ class Core:
         types: Known,
         mends: Mends,
         on_error: OnError,
+        on_busy: OnBusy,
         allow_unsaved: bool,
         claim_wait_s: float,
     ) -> None:
@@ -58,7 +62,8 @@ class Core:
         self.claim_wait_s = claim_wait_s
         self.runs = Runs()
         self.drive = Drive(ledger)
-        self._on_error = on_error
+        self.on_error = on_error
+        self.on_busy = on_busy
         self._allow_unsaved = allow_unsaved
         self._warned: set[str] = set()
 
@@ -66,7 +71,7 @@ class Core:
         """The policy under which calls of this tool run: set by name, its own, or what its server says."""
         own = getattr(tool, "agent_adapter_policy", None)
         if isinstance(own, ToolPolicy) and not self.policies.names(tool.name):
-            return own
+            return own if self.policies.gate else replace(own, confirm=False)
         self.policies.check_name(tool.name)
         return self.policies.of(tool.name, mcp_hints(tool))
 
@@ -112,7 +117,14 @@ class Core:
             return await self.ledger.log.find(call.run, call.key) is not None
 
     async def call(
-        self, tool: BaseTool, body: Body, args: dict[str, Any], ctx: Context, *, plugin: bool
+        self,
+        tool: BaseTool,
+        body: Body,
+        args: dict[str, Any],
+        ctx: Context,
+        *,
+        plugin: bool,
+        confirm: bool = False,
     ) -> Any:
         """The result of a protected call; see `Drive.call`.
 
@@ -122,23 +134,25 @@ class Core:
             args: its arguments.
             ctx: its context.
             plugin: whether the plugin stands around the call, so that what is inside passes it too.
+            confirm: whether a person is asked first, whatever the policy says.
         """
         run = self.runs.of(ctx)
+        policy = self.policy_of(tool)
         with stops():
             call = identify(run, ctx, tool.name, args, unique=plugin)
-        answers = plugin and self._on_error == "answer" and not is_node(ctx)
+        answers = plugin and self.on_error == "answer" and not is_node(ctx)
         use = Use(
             id=call,
             run=run,
             ctx=ctx,
             arguments=args,
-            policy=self.policy_of(tool),
+            policy=replace(policy, confirm=True) if confirm else policy,
             known=known_types(tool, self.types),
             orchestrates=plugin and orchestrates(tool),
             answers_errors=answers,
             fits=lambda arguments: accepts(tool, arguments),
             kept=lambda result: _check(tool, result),
-            parked=lambda: _parked(ctx),
+            asks=lambda: _asks(run, ctx),
             ask=lambda questions, note: _ask(run, ctx, questions, note),
         )
         try:
@@ -151,7 +165,7 @@ class Core:
 
     def answers_errors(self, tool: BaseTool, ctx: Context) -> bool:
         """Whether an exception of this call becomes an answer for the model."""
-        return self._on_error == "answer" and self.protects(tool, ctx)
+        return self.on_error == "answer" and self.protects(tool, ctx)
 
     def warn_once(self, text: str) -> None:
         """Say something that is said once."""
@@ -177,11 +191,14 @@ def _check(tool: BaseTool, result: Any) -> None:
         raise NotAResult(str(result), ambiguous=False)
 
 
-def _parked(ctx: Context) -> bool:
-    actions = ctx.actions
-    return ctx.function_call_id in actions.requested_tool_confirmations or (
-        ctx.function_call_id in actions.requested_auth_configs
-    )
+def _asks(run: Run, ctx: Context) -> Asks | None:
+    """What the body of the call asked by itself."""
+    actions, name = ctx.actions, ctx.function_call_id
+    if name in actions.requested_tool_confirmations:
+        asked = actions.requested_tool_confirmations[name]
+        plain = {"hint": asked.hint, "payload": asked.payload}
+        return Asks(unheard=None if run.outer is None else plain)
+    return Asks(unheard=None) if name in actions.requested_auth_configs else None
 
 
 def _ask(run: Run, ctx: Context, questions: list[Question], note: str) -> dict[str, Any]:
@@ -192,5 +209,6 @@ def _ask(run: Run, ctx: Context, questions: list[Question], note: str) -> dict[s
     if not is_node(ctx):
         # A model has nothing to say about a call that waits.
         ctx.actions.skip_summarization = True
-    # Not empty: a long-running call without a response would lose its question.
-    return {"status": "pending", "message": WAITS}
+    # Not empty: a long-running call without a response would lose its question. With "error", as ADK's own placeholders: the
+    # result of an agent that is not summarized would be said aloud, and ADK takes words for the end of the turn.
+    return {"status": "pending", "error": WAITS}

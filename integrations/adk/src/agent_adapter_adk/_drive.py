@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.adk.agents.context import Context
+from google.adk.tools.tool_confirmation import ToolConfirmation
 
 from agent_adapter import RunContext
 from agent_adapter.errors import ToolFailed, ToolUsageError
@@ -22,6 +23,7 @@ from agent_adapter.exec.integration import (
     approved,
     as_stored,
     call_key_scope,
+    decode,
     encode,
     in_background,
 )
@@ -44,6 +46,17 @@ Body = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
+class Asks:
+    """A body has asked.
+
+    Attributes:
+        unheard: what it asked, where nobody hears ADK's own question; None where ADK takes care of it.
+    """
+
+    unheard: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
 class Use:
     """One use of a tool.
 
@@ -58,7 +71,7 @@ class Use:
         answers_errors: an exception becomes an answer for the model; otherwise the call is in doubt.
         fits: whether the tool accepts arguments.
         kept: raises `NotAResult` for a value that says nothing about the call.
-        parked: whether the body itself asked, so that what it returned is a placeholder.
+        asks: what the body itself asked, so that what it returned is a placeholder; None when it did not.
         ask: makes ADK ask these questions; gives the call's placeholder, or raises.
     """
 
@@ -72,7 +85,7 @@ class Use:
     answers_errors: bool
     fits: Fits
     kept: Callable[[Any], None]
-    parked: Callable[[], bool]
+    asks: Callable[[], "Asks | None"]
     ask: Callable[[list[Question], str], Any]
 
 
@@ -148,6 +161,9 @@ class Drive:
 
     async def _run(self, use: Use, attempt: Attempt, body: Body, arguments: dict[str, Any]) -> Any:
         effects = Effects(use.ctx)
+        if attempt.answers:
+            said = ToolConfirmation.model_validate(decode(attempt.answers[-1]))
+            use.ctx.tool_confirmation = said
         try:
             with entered(use.run, use.id) as here, call_key_scope(attempt.idempotency_key):
                 try:
@@ -162,11 +178,18 @@ class Drive:
     async def _finished(
         self, use: Use, attempt: Attempt, effects: Effects, here: Inside, result: Any
     ) -> Any:
-        if here.asked or use.parked():
+        if here.asked:
             with stops():
                 await attempt.contain()
             # The whole call waits for what was asked inside.
-            return use.ask(here.asked, "") if here.asked else result
+            return use.ask(here.asked, "")
+        if (asks := use.asks()) is not None:
+            with stops():
+                if asks.unheard is None:
+                    await attempt.contain()
+                    return result
+                question = await attempt.pause(encode(asks.unheard), None)
+            return use.ask([question], "")
         try:
             use.kept(result)
         except NotAResult as nothing:

@@ -93,6 +93,7 @@ class DurableTools:
             types={name_of(kind): kind for kind in types},
             mends=mends or Mends(),
             on_error=on_error,
+            on_busy=on_busy,
             allow_unsaved=allow_unsaved,
             claim_wait_s=claim_wait_s,
         )

@@ -36,12 +36,14 @@ def install(tool: BaseTool, core: Core, ctx: Context) -> None:
         core = _core_for(tool_context)
         if core is None:
             return await run(args=args, tool_context=tool_context)
+        nested = core.runs.of(tool_context).outer is not None
         return await core.call(
             tool,
             lambda given: run(args=given, tool_context=tool_context),
             args,
             tool_context,
             plugin=True,
+            confirm=nested and await check(args, tool_context) is True,
         )
 
     async def check_require_confirmation(args: dict[str, Any], tool_context: Context) -> bool:
@@ -49,6 +51,9 @@ def install(tool: BaseTool, core: Core, ctx: Context) -> None:
         core = _core_for(tool_context)
         if needed is not True or core is None:
             return needed
+        if core.runs.of(tool_context).outer is not None:
+            # Nobody hears ADK's own question in there: ours takes its place, and the call around it asks.
+            return False
         return not await core.has_begun(tool, args, tool_context, plugin=True)
 
     for name, patch in (

@@ -35,7 +35,9 @@ class Mends:
             the first of several answers.
         partial: a batch that was interrupted goes on with exactly the calls that have no response
             (https://github.com/google/adk-python/issues/7108).
-        errors: an error event after an unanswered call is hidden, so that ADK runs the call again instead of giving up.
+        graphs: where a graph stands is shown before the calls that are open: ADK takes a call after which something was written
+            for one that waits for somebody, and the graph's own note of its place may come before its agent looks.
+        errors: so is it with the event that says that an agent or node failed: ADK would give its open calls up.
         long_running: a long-running call does not keep its unfinished siblings from running.
         ended: an invocation that is over repeats its last words and asks no model; ADK would run everything again.
         prompt: an agent that is started again is shown its own earlier calls.
@@ -45,6 +47,7 @@ class Mends:
     replay: bool = True
     hold: bool = True
     partial: bool = True
+    graphs: bool = True
     errors: bool = True
     long_running: bool = True
     ended: bool = True
@@ -87,10 +90,41 @@ def view_of(
                 seen = _without_exchange(event)
         if seen is not None:
             shown.append(seen)
-    view = View(shown, {})
+    view = View(Shown(invocation, shown, mends), {})
+    shown = view.shown
     for event in [e for e in shown if e.invocation_id == invocation and calls_in(e)]:
         _open_up(event, view, finished, mends)
     return view
+
+
+class Shown(list[Event]):
+    """Events of which those that only say how a graph or agent of the invocation fares come before its open calls."""
+
+    def __init__(self, invocation: str, events: Sequence[Event], mends: Mends) -> None:
+        begun = next(
+            (n for n, e in enumerate(events) if e.invocation_id == invocation), len(events)
+        )
+        super().__init__(events[:begun])
+        self._invocation = invocation
+        self._mends = mends
+        for event in events[begun:]:
+            self.append(event)
+
+    def append(self, event: Event) -> None:
+        """Put the event at the end, or where it belongs."""
+        at = len(self)
+        if event.invocation_id == self._invocation and self._stands_aside(event):
+            mine = list(newest_first(self, self._invocation))[::-1]
+            answered = answered_calls(mine)
+            open_calls = (e for e in mine if {str(call.id) for call in calls_in(e)} - answered)
+            at = next((_place(self, each) for each in open_calls), at)
+        self.insert(at, event)
+
+    def _stands_aside(self, event: Event) -> bool:
+        if parts_of(event):
+            return False
+        failed = self._mends.errors and bool(event.error_code)
+        return failed or (self._mends.graphs and event.actions.agent_state is not None)
 
 
 def is_hold(event: Event) -> bool:
@@ -149,26 +183,10 @@ def _open_up(event: Event, view: View, finished: frozenset[str], mends: Mends) -
         if mends.partial and _answers(later, ids) and later.author != "user":
             # ADK takes an agent's own later event for the end of the batch.
             shown[at] = later.model_copy(update={"author": "user"})
-        elif mends.errors and _is_error(later, event):
-            shown.pop(at)
     if mends.long_running and event.long_running_tool_ids:
         replayed = event.model_copy(update={"long_running_tool_ids": None})
         shown[_place(shown, event)] = replayed
         view.long_running.update(dict.fromkeys(event.long_running_tool_ids, (replayed, event)))
-
-
-def hide_errors(shown: list[Event], invocation: str) -> None:
-    """Take the error events after an unanswered call out of the list: a node that is tried again runs the call."""
-    mine = list(newest_first(shown, invocation))[::-1]
-    if not any(event.error_code for event in mine):
-        return
-    answered = answered_calls(mine)
-    found = []
-    for event in mine:
-        if calls_in(event) and {str(call.id) for call in calls_in(event)} - answered:
-            found += [e for e in mine[mine.index(event) + 1 :] if _is_error(e, event)]
-    for event in found:
-        shown.pop(_place(shown, event))
 
 
 def _answers(event: Event, ids: set[str]) -> bool:
@@ -176,12 +194,6 @@ def _answers(event: Event, ids: set[str]) -> bool:
         response.id in ids and not is_placeholder(response, event)
         for response in event.get_function_responses()
     )
-
-
-def _is_error(event: Event, asked: Event) -> bool:
-    """Whether the event only says that the agent of these calls failed."""
-    same = (event.author, event.branch) == (asked.author, asked.branch)
-    return same and bool(event.error_code) and not parts_of(event)
 
 
 def _place(events: Sequence[Event], event: Event) -> int:

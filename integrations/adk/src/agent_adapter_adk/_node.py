@@ -230,7 +230,7 @@ async def step(
         answers_errors=False,
         fits=lambda arguments: _binds(function, arguments),
         kept=lambda _: None,
-        parked=lambda: False,
+        asks=lambda: None,
         ask=ask,
     )
     return await core.drive.call(use, body)

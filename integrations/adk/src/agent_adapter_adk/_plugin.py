@@ -19,8 +19,8 @@ from agent_adapter_adk._core import Core
 from agent_adapter_adk._gone import recorded_answer
 from agent_adapter_adk._identity import is_node
 from agent_adapter_adk._install import install
-from agent_adapter_adk._mend import as_hold, hide_errors, is_early_exit
-from agent_adapter_adk._prompt import last_words, show_own_calls
+from agent_adapter_adk._mend import as_hold, is_early_exit
+from agent_adapter_adk._prompt import last_words, note_start, show_own_calls
 from agent_adapter_adk._replies import Replies, make_ids_unique
 from agent_adapter_adk._resuming import Resuming
 from agent_adapter_adk._run import Run
@@ -91,11 +91,13 @@ class DurablePlugin(BasePlugin):
     async def before_agent_callback(
         self, *, agent: BaseAgent, callback_context: Context
     ) -> types.Content | None:
-        """Let a node that is tried again run its unanswered calls."""
-        del agent
-        run = self._run(callback_context)
-        if self.core.mends.errors:
-            hide_errors(callback_context.session.events, run.invocation)
+        """Note whether the agent has to be shown what it did before; warn of a setting that changes its meaning."""
+        note_start(self._run(callback_context), callback_context)
+        if agent.retry_config is not None and self.core.on_error == "answer":
+            self.core.warn_once(
+                f"agent {agent.name!r} has a retry_config, which tools' exceptions do not reach: they become answers for the "
+                'model. DurableTools(…, on_error="raise") lets them through'
+            )
         return None
 
     async def before_model_callback(

@@ -1,6 +1,7 @@
 """What a model is shown when its agent is started again: its own earlier calls and their answers, and its last words."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from google.adk.agents.context import Context
 from google.adk.events.event import Event
@@ -8,8 +9,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from agent_adapter_adk._compat import MADE_ID, is_root, pairs_by_id
-from agent_adapter_adk._events import calls_in, is_text, newest_first, responses_to
+from agent_adapter_adk._compat import MADE_ID, is_called, is_root, pairs_by_id
+from agent_adapter_adk._events import (
+    answered_calls,
+    calls_in,
+    is_text,
+    newest_first,
+    parts_of,
+    responses_to,
+)
 from agent_adapter_adk._run import Run
 
 
@@ -29,58 +37,100 @@ def _mine(events: Sequence[Event], ctx: Context) -> list[Event]:
 def last_words(run: Run, ctx: Context) -> LlmResponse | None:
     """The stored end of a turn that was over when this run began; None while it is not.
 
-    A loop may start an agent once more: then the end of the agent's earlier turn stands behind its words. Only of the agent
-    that the whole invocation is of that says nothing, since nothing starts it again.
+    A loop may start an agent once more: then the end of the agent's earlier turn stands behind its words. That says nothing of
+    the agent that the whole invocation is of, or that a call has started: nothing starts those a second time.
     """
-    if not run.resumed or len(ctx.session.events) > run.began_with:
+    if not run.resumed:
         return None
     written = _mine(ctx.session.events, ctx)
-    ended = bool(written) and bool(written[-1].actions.end_of_agent)
-    if ended and not is_root(ctx):
+    if not written or written[-1].id not in run.began_with:
+        return None
+    ended = bool(written[-1].actions.end_of_agent)
+    if ended and not (is_root(ctx) or is_called(ctx)):
         return None
     spoken = [event for event in written if event.content]
-    if not spoken or not is_text(spoken[-1]):
+    if not spoken or _is_answered(spoken, ctx):
         return None
     last = spoken[-1]
-    return LlmResponse(content=last.content, finish_reason=last.finish_reason)
+    if is_text(last):
+        return LlmResponse(content=last.content, finish_reason=last.finish_reason)
+    # A turn may also end without words.
+    return LlmResponse(content=types.Content(role="model", parts=[])) if ended else None
+
+
+def _is_answered(spoken: Sequence[Event], ctx: Context) -> bool:
+    """Whether somebody has answered one of these calls since the last words, or still has to."""
+    calls = {str(call.id) for event in spoken for call in calls_in(event)}
+    since = takewhile(
+        lambda e: e is not spoken[-1], newest_first(ctx.session.events, ctx.invocation_id)
+    )
+    answers = {response.id for event in since for response in event.get_function_responses()}
+    open_calls = calls - answered_calls(ctx.session.events)
+    return bool(calls & answers) or (bool(open_calls) and not is_text(spoken[-1]))
+
+
+def note_start(run: Run, ctx: Context) -> None:
+    """Note whether an agent that is started has made calls of its turn before; one that has not sees all that it makes."""
+    if _own_turn(ctx):
+        run.began_again.add(_place(ctx))
+
+
+def _place(ctx: Context) -> tuple[str | None, ...]:
+    return ctx.agent_name, ctx.branch, ctx.isolation_scope, ctx.node_path
+
+
+def _own_turn(ctx: Context) -> list[Event]:
+    """The events of the agent's calls since its last words."""
+    written = _mine(ctx.session.events, ctx)
+    start = max(
+        (n for n, e in enumerate(written) if is_text(e) or e.actions.end_of_agent), default=-1
+    )
+    return [event for event in written[start + 1 :] if calls_in(event)]
 
 
 def show_own_calls(run: Run, ctx: Context, request: LlmRequest) -> bool:
     """Whether the request lacked the calls of this turn that stand in the session, and now has them with their answers.
 
-    ADK starts an agent that is a node of a graph, or is called like a tool, with an empty prompt: it would plan a finished
-    turn anew.
+    ADK starts an agent that is a node of a graph, or is called like a tool, with an empty prompt, to which it then adds what
+    comes after: the agent would plan a finished turn anew.
     """
-    written = _mine(ctx.session.events, ctx)
-    start = max(
-        (n for n, e in enumerate(written) if is_text(e) or e.actions.end_of_agent), default=-1
-    )
-    turn = [event for event in written[start + 1 :] if calls_in(event)]
-    calls = [call for event in turn for call in calls_in(event)]
-    if not calls or _shows(request.contents, calls):
+    if _place(ctx) not in run.began_again:
         return False
-    answers = responses_to(ctx.session.events, {str(call.id) for call in calls})
+    turn = _own_turn(ctx)
+    answers = responses_to(ctx.session.events, {str(c.id) for e in turn for c in calls_in(e)})
+    turn = [event for event in turn if all(str(call.id) in answers for call in calls_in(event))]
+    lacking, at = _lacking(request.contents, turn)
+    if not lacking or _is_compacted(ctx):
+        return False
     keep_ids = pairs_by_id(ctx)
-    for event in turn:
-        ids = [str(call.id) for call in calls_in(event)]
-        if not all(name in answers for name in ids):
-            continue
-        parts = event.content.parts or [] if event.content else []
-        request.contents.append(types.Content(role="model", parts=_shown(parts, keep_ids=keep_ids)))
-        request.contents.append(
-            types.Content(role="user", parts=_shown([answers[n] for n in ids], keep_ids=keep_ids))
-        )
+    for event in lacking:
+        given = [answers[str(call.id)] for call in calls_in(event)]
+        request.contents[at:at] = [
+            types.Content(role="model", parts=_shown(parts_of(event), keep_ids=keep_ids)),
+            types.Content(role="user", parts=_shown(given, keep_ids=keep_ids)),
+        ]
+        at += 2
     return True
 
 
-def _shows(contents: Sequence[types.Content], calls: Sequence[types.FunctionCall]) -> bool:
-    """Whether any of these calls is in the prompt."""
-    asked = [(call.name, call.args) for call in calls]
+def _is_compacted(ctx: Context) -> bool:
+    """Whether ADK itself put a summary in the place of older events."""
     return any(
-        part.function_call and (part.function_call.name, part.function_call.args) in asked
-        for content in contents
-        for part in content.parts or []
+        event.actions.compaction for event in newest_first(ctx.session.events, ctx.invocation_id)
     )
+
+
+def _lacking(contents: Sequence[types.Content], turn: list[Event]) -> tuple[list[Event], int]:
+    """The first events of the turn that are not in the prompt, and where they belong: ADK shows the last ones or none."""
+    first, place = len(turn), len(contents)
+    for number in range(len(turn) - 1, -1, -1):
+        asked = [(call.name, call.args) for call in calls_in(turn[number])]
+        for at in range(place - 1, -1, -1):
+            calls = [part.function_call for part in contents[at].parts or [] if part.function_call]
+            if [(call.name, call.args) for call in calls] == asked:
+                first, place = number, at
+                break
+    return turn[:first], place
 
 
 def _shown(parts: Sequence[types.Part], *, keep_ids: bool) -> list[types.Part]:

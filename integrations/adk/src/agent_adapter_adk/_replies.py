@@ -28,26 +28,33 @@ class Replies:
         if not run.keeps_replies:
             return None
         place = _place(ctx)
-        number = run.replies.setdefault(place, _so_far(ctx))
+        number = self._number(run, ctx, place)
         kept = await self._ledger.kept(reply_call(run, *place, number))
         if kept is None:
             return None
         run.replies[place] = number + 1
-        return _with_free_ids(LlmResponse.model_validate(kept), ctx)
+        return _with_free_ids(LlmResponse.model_validate(kept), run, ctx)
 
     async def keep(self, run: Run, ctx: Context, response: LlmResponse) -> LlmResponse | None:
         """None, or the reply that another worker kept first at this point."""
         if not run.keeps_replies or response.error_code or not response.content:
             return None
         place = _place(ctx)
-        number = run.replies.setdefault(place, _so_far(ctx))
+        number = self._number(run, ctx, place)
         run.replies[place] = number + 1
         plain = response.model_dump(mode="json", exclude_none=True, by_alias=True)
         check_plain(plain)
         first = await self._ledger.keep(reply_call(run, *place, number), plain)
         if first == plain:
             return None
-        return _with_free_ids(LlmResponse.model_validate(first), ctx)
+        return _with_free_ids(LlmResponse.model_validate(first), run, ctx)
+
+    @staticmethod
+    def _number(run: Run, ctx: Context, place: tuple[str, str]) -> int:
+        """Which of the agent's replies comes next."""
+        if place not in run.replies:
+            run.replies[place] = _so_far(ctx)
+        return run.replies[place]
 
 
 def make_ids_unique(run: Run, ctx: Context, response: LlmResponse) -> None:
@@ -59,7 +66,7 @@ def make_ids_unique(run: Run, ctx: Context, response: LlmResponse) -> None:
     if not any(call.id for call in calls) and not run.keeps_replies:
         # ADK makes the ids, each like no other.
         return
-    taken = _taken(ctx)
+    taken = run.taken(ctx.session)
     for call in calls:
         # Made here, the id is recorded with the reply.
         name = call.id or f"{MADE_ID}{uuid.uuid4()}"
@@ -67,9 +74,9 @@ def make_ids_unique(run: Run, ctx: Context, response: LlmResponse) -> None:
         taken.add(call.id)
 
 
-def _with_free_ids(response: LlmResponse, ctx: Context) -> LlmResponse:
+def _with_free_ids(response: LlmResponse, run: Run, ctx: Context) -> LlmResponse:
     """The recorded reply, in a session that may know its ids from an earlier delivery."""
-    taken = _taken(ctx)
+    taken = run.taken(ctx.session)
     for part in _parts(response):
         call = part.function_call
         if call is not None and call.id and call.id in taken:
@@ -79,10 +86,6 @@ def _with_free_ids(response: LlmResponse, ctx: Context) -> LlmResponse:
 
 def _parts(response: LlmResponse) -> list[types.Part]:
     return response.content.parts or [] if response.content else []
-
-
-def _taken(ctx: Context) -> set[str]:
-    return {str(call.id) for event in ctx.session.events for call in calls_in(event)}
 
 
 def _free(name: str, mark: str, taken: set[str]) -> str:

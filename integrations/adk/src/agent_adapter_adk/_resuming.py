@@ -19,9 +19,15 @@ from agent_adapter.errors import (
 from agent_adapter.exec.integration import Decision, Lease, digest
 from agent_adapter_adk._approval import questions_in, read_confirmation, read_decisions
 from agent_adapter_adk._core import Core
-from agent_adapter_adk._events import Exchange, answered_calls, calls_in, exchanges
+from agent_adapter_adk._events import (
+    Exchange,
+    answered_calls,
+    calls_in,
+    exchanges,
+    newest_first,
+)
 from agent_adapter_adk._identity import note_call
-from agent_adapter_adk._mend import view_of
+from agent_adapter_adk._mend import Shown, view_of
 from agent_adapter_adk._run import RUN_NAME, Held, Run
 
 
@@ -65,13 +71,16 @@ def _is_plain(posted: Any, exchange: Exchange) -> bool:
 
 
 def check_answers(events: Sequence[Event], message: types.Content) -> None:
-    """Nothing, when every answer to a question in this message can be read and none contradicts an earlier one.
+    """Nothing, when every answer to a question in this message can be read and none contradicts another one.
 
     Raises:
         ToolUsageError: an answer does not plainly say yes or no to what was shown; nothing was stored.
         ApprovalConflict: the question was answered differently before.
     """
+    if not any(part.function_response for part in message.parts or []):
+        return
     newest = {exchange.id: exchange for exchange in exchanges(events)}
+    here: dict[str, dict[str, Any]] = {}
     for part in message.parts or []:
         response = part.function_response
         exchange = newest.get(response.id or "") if response else None
@@ -85,7 +94,8 @@ def check_answers(events: Sequence[Event], message: types.Content) -> None:
                 "where that is not enough"
             )
         earlier = next((each for each in exchange.posted if _is_plain(each, exchange)), None)
-        if earlier is not None and _said(earlier, exchange) != _said(posted, exchange):
+        earlier = earlier or here.setdefault(exchange.id, posted)
+        if _said(earlier, exchange) != _said(posted, exchange):
             raise ApprovalConflict(
                 f"the question {exchange.id} about {exchange.tool!r} was answered differently before; the first answer stands"
             )
@@ -138,18 +148,18 @@ class Resuming:
         except CheckpointConflict:
             # A run of this process that was dropped without an end holds its lease only until it is collected.
             gc.collect()
-            await lease.take(wait_s=self._core.claim_wait_s)
+            over_live = self._core.on_busy == "ask"
+            await lease.take(wait_s=self._core.claim_wait_s, over_live=over_live)
         run.lease = Held(lease, ic.session)
 
     async def begin(self, run: Run, ic: InvocationContext) -> bool:
         """Whether the run may begin; what it goes on with is set up. False: a question of its invocation is open."""
+        events = list(ic.session.events)
+        ic.session.events = Shown(run.invocation, events, self._core.mends)
         if run.outer is not None:
             return True
         await self.lease(run, ic)
-        events = list(ic.session.events)
-        run.resumed = any(
-            event.invocation_id == run.invocation and event.author != "user" for event in events
-        )
+        run.resumed = any(event.author != "user" for event in newest_first(events, run.invocation))
         if run.resumed:
             asked = exchanges(events, run.invocation)
             run.decisions, run.confirmations = decide(asked), confirmations(asked)
@@ -157,12 +167,12 @@ class Resuming:
                 return False
             finished = await self._long_running(run, events)
             view = view_of(events, run.invocation, finished, self._core.mends)
-            ic.session.events[:] = view.shown
+            ic.session.events = view.shown
             run.long_running = view.long_running
         if run.name is not None and not ic.is_resumable and self._core.mends.resumable:
             ic.resumability_config = ResumabilityConfig(is_resumable=True)
             run.resumable = True
-        run.began_with = len(ic.session.events)
+        run.began_with = frozenset(event.id for event in newest_first(events, run.invocation))
         return True
 
     async def _any_open(self, run: Run, asked: Sequence[Exchange]) -> bool:

@@ -24,6 +24,7 @@ from agent_adapter.exec.integration import (
     in_background,
     stable_hash,
 )
+from agent_adapter_adk._events import calls_in, newest_first
 
 RUN_NAME = "agent_adapter_run"
 
@@ -79,7 +80,7 @@ class Held:
     def __init__(self, lease: Lease, session: Session) -> None:
         self._lease = lease
         self._task = asyncio.current_task()
-        weakref.finalize(session, self._let_go, None)
+        weakref.finalize(session, self._let_go, None).atexit = False
         if self._task is not None:
             self._task.add_done_callback(self._let_go)
 
@@ -111,11 +112,12 @@ class Run:
         confirmations: what people said to ADK's own questions, by the id of the call.
         settled: by state key, when the call that wrote it last had finished.
         replies: how many replies each agent has had in this run.
+        began_again: the places of agents that had made calls of their turn before they were started here.
         long_running: by call id, an event as ADK sees it and as it is, for calls that ADK is to run again first.
         lease: the right to work on the invocation.
         held: the run ends before it begins, since a question is open.
         resumed: the invocation was begun by an earlier run.
-        began_with: how many events the session had when the run began.
+        began_with: the ids of the invocation's events that were there when the run began.
     """
 
     place: tuple[str, str, str, str]
@@ -127,11 +129,15 @@ class Run:
     confirmations: Mapping[str, ToolConfirmation] = field(default_factory=dict)
     settled: dict[str, int] = field(default_factory=dict)
     replies: dict[tuple[str, ...], int] = field(default_factory=dict)
+    began_again: set[tuple[str | None, ...]] = field(default_factory=set)
     long_running: dict[str, tuple[Event, Event]] = field(default_factory=dict)
     lease: "Held | None" = None
     held: bool = False
     resumed: bool = False
-    began_with: int = 0
+    _read_of: list[Event] | None = field(default=None, repr=False)
+    _read: int = field(default=0, repr=False)
+    _taken: set[str] = field(default_factory=set, repr=False)
+    began_with: frozenset[str] = frozenset()
 
     @property
     def invocation(self) -> str:
@@ -172,6 +178,15 @@ class Run:
     def decided(self) -> Mapping[str, Decision]:
         """What people said, also to the questions that calls inside other calls asked."""
         return self.decisions if self.outer is None else self.outer.run.decided()
+
+    def taken(self, session: Session) -> set[str]:
+        """The ids of the session's calls; each event is read once."""
+        if self._read_of is not session.events:
+            self._read_of, self._read, self._taken = session.events, 0, set()
+        for event in session.events[self._read :]:
+            self._taken.update(str(call.id) for call in calls_in(event))
+        self._read = len(session.events)
+        return self._taken
 
     async def stop(self) -> None:
         """The run ends here without ADK's telling: whoever takes the invocation up next need not wait for its remains."""
@@ -217,7 +232,7 @@ class Runs:
         if found is None or found.invocation != ctx.invocation_id:
             ic = ctx if isinstance(ctx, InvocationContext) else ctx.get_invocation_context()
             if id(session) not in self._runs:
-                weakref.finalize(session, self._runs.pop, id(session), None)
+                weakref.finalize(session, self._runs.pop, id(session), None).atexit = False
             found = self._runs[id(session)] = _made(ic)
         return found
 
@@ -233,7 +248,6 @@ def _made(ic: InvocationContext) -> Run:
         outer=around if nested else None,
         resumable=ic.is_resumable,
         live=ic.live_request_queue is not None,
-        began_with=len(session.events),
     )
 
 
@@ -244,10 +258,8 @@ def _name(ic: InvocationContext) -> str | None:
         given = next(
             (
                 event.custom_metadata[RUN_NAME]
-                for event in ic.session.events
-                if event.invocation_id == ic.invocation_id
-                and event.custom_metadata
-                and RUN_NAME in event.custom_metadata
+                for event in newest_first(ic.session.events, ic.invocation_id)
+                if event.custom_metadata and RUN_NAME in event.custom_metadata
             ),
             None,
         )

@@ -14,6 +14,8 @@ from google.adk.tools.function_tool import FunctionTool
 from agent_adapter.errors import ConfigError
 from agent_adapter_adk._compat import node_of
 from agent_adapter_adk._core import Core
+from agent_adapter_adk._events import exchanges
+from agent_adapter_adk._resuming import decide
 
 _classes: dict[type, type] = {}
 
@@ -29,6 +31,10 @@ class _Wrapped:
         run = super().run_async  # type: ignore[misc]  # the tool's own class comes next
         if not core.protects(tool, tool_context):
             return await run(args=args, tool_context=tool_context)
+        # Where there is a plugin, it has read the answers, and hides them from ADK.
+        current = core.runs.of(tool_context)
+        asked = exchanges(tool_context.session.events, tool_context.invocation_id)
+        current.decisions = {**decide(asked), **current.decisions}
         return await core.call(
             tool,
             lambda given: run(args=given, tool_context=tool_context),
@@ -74,8 +80,9 @@ def _copied(original: Any, mixin: type) -> Any:
     kind = type(original)
     if kind not in _classes:
         _classes[kind] = type(f"Durable{kind.__name__}", (mixin, kind), {"__doc__": kind.__doc__})
-    made = copy.copy(original)
-    made.__class__ = _classes[kind]
+    # Made anew: Python refuses to give the copy another class, since the first base is the mixin.
+    made: Any = object.__new__(_classes[kind])
+    vars(made).update(vars(copy.copy(original)))
     return made
 
 
