@@ -9,13 +9,16 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.genai import types
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import AIMessage
 
 import agent_adapter
 import agent_adapter_adk
@@ -24,8 +27,9 @@ import agent_adapter_langgraph
 ROOT = Path(__file__).parents[1]
 SOURCES = [ROOT / "src", *ROOT.glob("integrations/*/src")]
 PROJECTS = [ROOT / "pyproject.toml", *ROOT.glob("integrations/*/pyproject.toml")]
-READMES = [ROOT / "README.md", ROOT / "integrations/langgraph/README.md"]
 
+# What every bridge calls by the same name.
+OF_EACH_BRIDGE = {"DurableTools", "__version__"}
 # These re-export by specification; every other module is the home of what it exports.
 FACADES = {"agent_adapter"} | {
     f"agent_adapter.{m}" for m in ("exec", "exec.control", "exec.integration")
@@ -84,7 +88,8 @@ def test_every_public_name_resolves_means_one_thing_and_has_one_home() -> None:
             meanings[name].add(id(getattr(module, name)))
             if module.__name__ not in FACADES and module.__name__.startswith("agent_adapter."):
                 homes[name].append(module.__name__)
-    assert {name for name, objects in meanings.items() if len(objects) > 1} == set()
+    several = {name for name, objects in meanings.items() if len(objects) > 1}
+    assert several - OF_EACH_BRIDGE == set()
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
@@ -125,25 +130,46 @@ def test_constraints_are_names_and_versions_alone() -> None:
     assert [line for line in lines if not pin.fullmatch(line)] == []
 
 
-def test_the_bridge_that_is_not_built_cannot_be_imported() -> None:
-    with pytest.raises(ImportError, match="DurableTools"):
-        from agent_adapter_adk import DurableTools  # noqa: F401
+CALL = {"id": "call-1", "name": "charge", "args": {"customer": "Ada", "cents": 500}}
+WORDS = "Ada paid five euros."
 
 
-class Scripted(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **_: Any) -> "Scripted":
+class OfLangChain(GenericFakeChatModel):
+    def bind_tools(self, tools: Any, **_: Any) -> "OfLangChain":
         return self
 
 
-@pytest.mark.parametrize("readme", READMES, ids=lambda readme: str(readme.relative_to(ROOT)))
+class OfAdk(BaseLlm):
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        shown = [part for content in llm_request.contents for part in content.parts or []]
+        called = any(part.function_response for part in shown)
+        call = types.Part(function_call=types.FunctionCall(**CALL))
+        said = types.Part(text=WORDS) if called else call
+        yield LlmResponse(content=types.Content(role="model", parts=[said]))
+
+
+def of_langchain() -> OfLangChain:
+    return OfLangChain(messages=iter([AIMessage("", tool_calls=[CALL]), AIMessage(WORDS)]))
+
+
+# By README: the model of its examples, and what they print.
+EXAMPLES: dict[str, tuple[Callable[[], Any], str]] = {
+    "README.md": (of_langchain, f"{WORDS}\n"),
+    "integrations/adk/README.md": (lambda: OfAdk(model="scripted"), f"{WORDS}\n"),
+    "integrations/langgraph/README.md": (of_langchain, ""),
+}
+
+
+@pytest.mark.parametrize("readme", EXAMPLES)
 def test_the_readme_examples_run(
-    readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+    readme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    call = ToolCall(name="charge", args={"customer": "Ada", "cents": 500}, id="call-1")
-    replies = [AIMessage("", tool_calls=[call]), AIMessage("Ada paid five euros.")]
-    blocks = re.findall(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)
-    assert len(blocks) == 1
-    Path("example.py").write_text(blocks[0])
-    runpy.run_path("example.py", {"model": Scripted(messages=iter(replies))})
-    assert capfd.readouterr().out == ("Ada paid five euros.\n" if readme.parent == ROOT else "")
+    model, printed = EXAMPLES[readme]
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
+    assert blocks
+    Path("example.py").write_text("\n".join(blocks))
+    runpy.run_path("example.py", {"model": model()})
+    assert capfd.readouterr().out == printed

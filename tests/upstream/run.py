@@ -4,7 +4,6 @@ The tests come out of that release's source distribution, or from a folder given
 as they are, so that a failure of theirs is not taken for ours, and then on every way in.
 """
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -12,7 +11,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-HERE = Path(__file__).parent
+import passes
+
 PACKAGE = "langgraph-prebuilt"
 FILES = (
     "test_tool_node.py",
@@ -33,36 +33,23 @@ def fetch(into: Path) -> Path:
     download = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     sdist = [*download, "--no-deps", "--no-binary", PACKAGE, "--dest", str(into), wanted]
     if subprocess.run(sdist, check=False).returncode != 0:
-        sys.exit(
-            f"{wanted} could not be fetched; with its tests in a folder: UPSTREAM_TESTS=<folder>"
-        )
+        sys.exit(f"{wanted} could not be fetched; with its tests in a folder: {passes.BY_HAND}")
     (archive,) = into.glob("*.tar.gz")
     with tarfile.open(archive) as source:
         source.extractall(into, filter="data")
     return next(into.glob("*/tests"), into)
 
 
-def run(tests: Path, mode: str) -> int:
-    """The exit code of one pass over the tests."""
-    print(f"--tool-node={mode}", flush=True)
-    pytest = [sys.executable, "-m", "pytest", "--quiet"]
-    plugin = ["-p", "durable_plugin", f"--tool-node={mode}"]
-    alone = ["--noconftest", "-c", os.devnull, "--rootdir", str(tests), "-p", "no:cacheprovider"]
-    loops = ["-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"]
-    quiet = ["--disable-warnings", "--timeout=60"]
-    command = [*pytest, *plugin, *alone, *loops, *quiet, *(str(tests / name) for name in FILES)]
-    environment = {**os.environ, "PYTHONPATH": str(HERE)}
-    return subprocess.run(command, env=environment, check=False).returncode
-
-
 def main(folder: str | None = None) -> int:
     """How many passes failed."""
     with tempfile.TemporaryDirectory() as scratch:
         tests = Path(folder).resolve() if folder else fetch(Path(scratch))
-        missing = [name for name in FILES if not (tests / name).is_file()]
-        if missing:
-            sys.exit(f"{tests}: no {', '.join(missing)}")
-        return sum(run(tests, mode) != 0 for mode in ("stock", "wrapped", "durable", "middleware"))
+        failed = 0
+        for mode in ("stock", "wrapped", "durable", "middleware"):
+            print(f"--tool-node={mode}", flush=True)
+            options = [f"--tool-node={mode}", "--noconftest"]
+            failed += passes.run(tests, FILES, "durable_plugin", *options) != 0
+        return failed
 
 
 if __name__ == "__main__":

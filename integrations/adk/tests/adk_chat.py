@@ -12,7 +12,7 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from agent_adapter_adk import DurableTools, Pending
+from agent_adapter_adk import DurableTools, OpenQuestion
 
 APP, USER, SESSION = "shop", "user", "session"
 
@@ -102,7 +102,7 @@ class Chat:
         ]
         return await self.run(types.Content(role="user", parts=parts), **options)
 
-    async def pending(self) -> list[Pending]:
+    async def pending(self) -> list[OpenQuestion]:
         """The open questions."""
         return list(self.durable.pending(await self.session()))
 

@@ -4,7 +4,7 @@ import pytest
 from adk_kit import ScriptedModel, agent, ask, responses
 
 from agent_adapter.errors import ToolUsageError
-from agent_adapter_adk import Pending
+from agent_adapter_adk import OpenQuestion
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ async def test_pending_tells_everything_about_an_open_question(make_worker):
     first = make_worker()
     (begun, *_) = await first.say()
     (asked,) = await make_worker().pending()
-    assert asked == Pending(
+    assert asked == OpenQuestion(
         id=asked.id,
         invocation_id=begun.invocation_id,
         tool="wipe",

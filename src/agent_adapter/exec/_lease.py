@@ -34,7 +34,7 @@ class Lease:
             run=run, name=name, key=LEASE, call_id=LEASE, tool=LEASE, digest="", scope=""
         )
         self._entry: Entry | None = None
-        self._record: "CallRecord | None" = None
+        self._record: CallRecord | None = None
 
     @property
     def held(self) -> bool:
@@ -53,7 +53,7 @@ class Lease:
         """
         give_up = self._ledger.clock() + wait_s
         # Most often nobody has had it: it is claimed without a look.
-        record: "CallRecord | None" = None
+        record: CallRecord | None = None
         while True:
             entry = self._ledger.fresh(self._call)
             mine, standing, held = await self._ledger.log.claim(self._call, entry, record)

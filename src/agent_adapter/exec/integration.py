@@ -34,7 +34,7 @@ from agent_adapter.exec._clearing import delete_runs, prune_runs
 from agent_adapter.exec._entering import Replay
 from agent_adapter.exec._entries import CallId
 from agent_adapter.exec._gather import gather_unwrapped
-from agent_adapter.exec._gating import EDIT_DOES_NOT_FIT, Fits, approved, needs_approval
+from agent_adapter.exec._gating import Fits, approved, needs_approval
 from agent_adapter.exec._journal import Journal, make_journal
 from agent_adapter.exec._journal_data import RAN_UNKEYED, JournalData, unsealable_calls
 from agent_adapter.exec._lease import Lease
@@ -48,12 +48,10 @@ from agent_adapter.exec._questions import (
     read_answer,
     read_answers,
 )
-from agent_adapter.exec._recorder import LedgerRecorder
 from agent_adapter.exec._slot import Observer, Recorder, Slot
 from agent_adapter.exec._visit import visit_scope
 
 __all__ = [
-    "EDIT_DOES_NOT_FIT",
     "RAN_UNKEYED",
     "Answer",
     "AnswerEntry",
@@ -69,7 +67,6 @@ __all__ = [
     "JournalData",
     "Lease",
     "Ledger",
-    "LedgerRecorder",
     "NotSealable",
     "Observer",
     "Pending",

@@ -98,7 +98,7 @@ class Core:
         Raises:
             ConfigError: they cannot, and that was not allowed.
         """
-        if run.outer is not None or run.name is not None or run.resumable:
+        if run.saved:
             return True
         if self._allow_unsaved:
             return False

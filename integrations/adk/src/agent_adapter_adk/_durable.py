@@ -29,7 +29,7 @@ from agent_adapter_adk._mend import Mends
 from agent_adapter_adk._node import durable_node, step
 from agent_adapter_adk._plugin import DurablePlugin
 from agent_adapter_adk._run import listing, named_listing
-from agent_adapter_adk._session import Pending
+from agent_adapter_adk._session import OpenQuestion
 from agent_adapter_adk._tool import adapt
 from agent_adapter_adk._values import name_of
 from agent_adapter_adk._wrap import wrap
@@ -153,7 +153,7 @@ class DurableTools:
         """
         return await step(self._core, ctx, function, *args, **kwargs)
 
-    def pending(self, session: Session) -> list[Pending]:
+    def pending(self, session: Session) -> list[OpenQuestion]:
         """The questions of the session that nobody has answered, in the order asked."""
         return _session.pending(session)
 
@@ -165,8 +165,8 @@ class DurableTools:
         Args:
             runner: the app's runner.
             session: the session that the questions are of.
-            answers: by `Pending.id`: "approve", "reject", `{"type": "respond", "message": value}`, `{"type": "edit", "args":
-                {…}}`, or, for a question with several inside, one of these for each request id.
+            answers: by `OpenQuestion.id`: "approve", "reject", `{"type": "respond", "message": value}`, `{"type": "edit",
+                "args": {…}}`, or, for a question with several inside, one of these for each request id.
 
         Raises:
             ToolUsageError: an id names no open question, or its answer does not plainly say what is decided; nothing was

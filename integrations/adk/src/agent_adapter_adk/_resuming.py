@@ -122,6 +122,8 @@ class Resuming:
             ConfigError: the run name stands for another message.
             CheckpointConflict: another live worker is at the invocation.
         """
+        if not run.saved:
+            return
         check_answers(ic.session.events, message)
         answers = any(part.function_response for part in message.parts or [])
         if run.name is not None and not answers:
@@ -138,8 +140,7 @@ class Resuming:
         Raises:
             CheckpointConflict: another live worker has it.
         """
-        found_again = run.name is not None or ic.is_resumable
-        if run.outer is not None or run.lease is not None or not found_again:
+        if run.outer is not None or run.lease is not None:
             return
         what = f"request {run.name!r}" if run.name else f"invocation {run.invocation}"
         lease = Lease(self._core.ledger, run.store_run, run.listing, what)
@@ -154,6 +155,9 @@ class Resuming:
 
     async def begin(self, run: Run, ic: InvocationContext) -> bool:
         """Whether the run may begin; what it goes on with is set up. False: a question of its invocation is open."""
+        if not run.saved:
+            # Nothing of it is recorded: it is ADK's alone.
+            return True
         events = list(ic.session.events)
         ic.session.events = Shown(run.invocation, events, self._core.mends)
         if run.outer is not None:

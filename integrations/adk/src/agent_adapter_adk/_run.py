@@ -161,6 +161,11 @@ class Run:
         return named_listing(self.place[0], self.name) if self.name else listing(*self.place[:3])
 
     @property
+    def saved(self) -> bool:
+        """Whether its calls can be found again."""
+        return self.outer is not None or self.name is not None or self.resumable
+
+    @property
     def keeps_replies(self) -> bool:
         """Whether its replies have to be the same ones again, since its calls are found by them."""
         return self.outer is not None or self.name is not None

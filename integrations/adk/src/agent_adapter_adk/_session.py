@@ -30,7 +30,7 @@ NATIVE = "native"
 
 
 @dataclass(frozen=True)
-class Pending:
+class OpenQuestion:
     """One open question.
 
     Attributes:
@@ -53,11 +53,11 @@ class Pending:
     cause: str
     hint: str
     request_id: str
-    inside: tuple["Pending", ...]
+    inside: tuple["OpenQuestion", ...]
     payload: Any
 
 
-def pending(session: Session) -> list[Pending]:
+def pending(session: Session) -> list[OpenQuestion]:
     """The questions that nobody has answered; of those that a node asks again under one id, the newest."""
     newest = {exchange.id: exchange for exchange in exchanges(session.events)}
     overtaken = {
@@ -72,12 +72,12 @@ def pending(session: Session) -> list[Pending]:
     ]
 
 
-def _pending(exchange: Exchange) -> Pending:
+def _pending(exchange: Exchange) -> OpenQuestion:
     asked = questions_in(exchange.shown)
 
-    def made(question: Any, inside: tuple[Pending, ...]) -> Pending:
+    def made(question: Any, inside: tuple[OpenQuestion, ...]) -> OpenQuestion:
         arguments = question.arguments if question else exchange.arguments
-        return Pending(
+        return OpenQuestion(
             id=exchange.id,
             invocation_id=exchange.invocation,
             tool=question.tool if question else exchange.tool,
