@@ -4,7 +4,6 @@ import pytest
 from adk_kit import ScriptedModel, agent, ask, responses
 from adk_stage import Stage, to_the_end
 
-
 # ADK itself takes up the call, and then asks the model once more instead of ending the task.
 UNFINISHED = pytest.mark.xfail(
     reason="ADK: a replayed finish_task does not end the task", strict=True

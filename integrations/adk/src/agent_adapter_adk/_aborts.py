@@ -9,26 +9,26 @@ from agent_adapter_adk._compat import ABORTED
 from agent_adapter_adk._core import Core
 from agent_adapter_adk._events import parts_of
 from agent_adapter_adk._run import Run
-from agent_adapter_adk._truth import IN_DOUBT, NEVER, answer_of
+from agent_adapter_adk._truth import IN_DOUBT, NEVER, UNRECORDED, answer_of
 
 
-async def truthful(core: Core, run: Run, event: Event) -> Event | None:
-    """The event with what the record knows of each call; None when the event is no such event."""
-    if event.error_code != ABORTED or not event.get_function_responses():
-        return None
+async def tell_truth(core: Core, run: Run, event: Event) -> None:
+    """Put what the record knows of each call into the event, if it is such an event."""
+    if event.error_code != ABORTED or not event.get_function_responses() or not run.saved:
+        return
     parts: list[types.Part] = []
     for part in parts_of(event):
         response = part.function_response
         if response is None or not response.id:
             parts.append(part)
             continue
-        answer: dict[str, Any] = await answer_of(core, run, response.id)
-        if answer in ({"error": NEVER}, {"error": IN_DOUBT}):
+        answer: dict[str, Any] = await answer_of(core, run, response.id, response.name or "")
+        if answer.get("error") in (NEVER, IN_DOUBT, UNRECORDED):
             # ADK's own words stay with it: why the call has no result.
             answer = {
                 "error": f"{(response.response or {}).get('error', '')} {answer['error']}".strip()
             }
         changed = response.model_copy(update={"response": answer})
         parts.append(part.model_copy(update={"function_response": changed}))
-    content = types.Content(role=event.content.role if event.content else None, parts=parts)
-    return event.model_copy(update={"content": content})
+    # In place: an event that a plugin returns is not shown to the plugins behind it.
+    event.content = types.Content(role=event.content.role if event.content else None, parts=parts)

@@ -22,7 +22,7 @@ MADE_ID = "adk-"
 # The author of the event with which a plugin ends a run before it began.
 EARLY_EXIT = "model"
 
-_FRAMEWORK_TOOLS = frozenset(
+FRAMEWORK_TOOLS = frozenset(
     {
         "transfer_to_agent",
         "exit_loop",
@@ -41,7 +41,7 @@ def is_framework_tool(tool: BaseTool) -> bool:
     home = getattr(tool, "func", None) or type(tool)
     delegates = isinstance(tool, AgentTool) and getattr(tool.agent, "mode", None) == "task"
     return delegates or (
-        tool.name in _FRAMEWORK_TOOLS and str(home.__module__).startswith("google.adk.")
+        tool.name in FRAMEWORK_TOOLS and str(home.__module__).startswith("google.adk.")
     )
 
 

@@ -9,7 +9,7 @@ from agent_adapter.errors import ConfigError
 from agent_adapter_adk._core import Core
 from agent_adapter_adk._run import Run
 from agent_adapter_adk._signals import Stopped, stops
-from agent_adapter_adk._truth import IN_DOUBT, NEVER, answer_of
+from agent_adapter_adk._truth import IN_DOUBT, NEVER, UNRECORDED, answer_of
 
 
 async def recorded_answer(
@@ -21,8 +21,8 @@ async def recorded_answer(
         Stopped: the call began and has no result.
     """
     with stops():
-        answer = await answer_of(core, run, ctx.function_call_id or "")
-    if answer == {"error": NEVER}:
+        answer = await answer_of(core, run, ctx.function_call_id or "", tool.name)
+    if answer.get("error") in (NEVER, UNRECORDED):
         return None
     if answer == {"error": IN_DOUBT}:
         error = ConfigError(

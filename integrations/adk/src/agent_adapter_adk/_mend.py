@@ -22,6 +22,8 @@ from agent_adapter_adk._events import (
 )
 
 HELD = "agent_adapter_waits"
+# On long-running calls of a model: those of a node of another kind are no tools that ADK could run.
+ASKED_BY_MODEL = "agent_adapter_asked_by_model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,11 +134,9 @@ def is_hold(event: Event) -> bool:
     return bool(event.custom_metadata and event.custom_metadata.get(HELD))
 
 
-def as_hold(event: Event) -> Event:
-    """The event that ends a run before it began, marked as ours."""
-    return event.model_copy(
-        update={"custom_metadata": {**(event.custom_metadata or {}), HELD: True}}
-    )
+def mark(event: Event, what: str) -> None:
+    """Note this with the event before it is stored."""
+    event.custom_metadata = {**(event.custom_metadata or {}), what: True}
 
 
 def is_early_exit(event: Event) -> bool:
@@ -175,7 +175,9 @@ def _open_up(event: Event, view: View, finished: frozenset[str], mends: Mends) -
     ids = {str(call.id) for call in calls_in(event)}
     mine = [e for e in shown if e.invocation_id == event.invocation_id]
     unanswered = ids - answered_calls(mine)
-    waiting = set(event.long_running_tool_ids or ()) & ids & finished
+    long_running = set(event.long_running_tool_ids or ()) & ids
+    by_model = bool(event.custom_metadata and event.custom_metadata.get(ASKED_BY_MODEL))
+    waiting = long_running & finished if by_model else long_running
     if not unanswered - waiting:
         return
     for later in mine[mine.index(event) + 1 :]:

@@ -14,12 +14,13 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
-from agent_adapter_adk._aborts import truthful
+from agent_adapter_adk._aborts import tell_truth
 from agent_adapter_adk._core import Core
+from agent_adapter_adk._events import calls_in
 from agent_adapter_adk._gone import recorded_answer
 from agent_adapter_adk._identity import is_node
 from agent_adapter_adk._install import install
-from agent_adapter_adk._mend import as_hold, is_early_exit
+from agent_adapter_adk._mend import ASKED_BY_MODEL, HELD, is_early_exit, mark
 from agent_adapter_adk._prompt import last_words, note_start, show_own_calls
 from agent_adapter_adk._replies import Replies, make_ids_unique
 from agent_adapter_adk._resuming import Resuming
@@ -65,12 +66,15 @@ class DurablePlugin(BasePlugin):
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
-        """Mark a held run's event; put the truth in the place of answers that ADK makes up for an aborted run."""
+        """Mark what is to be known again later; put the truth in the place of answers that ADK makes up for an aborted run."""
         run = self._run(invocation_context)
         if run.held and is_early_exit(event):
-            return as_hold(event)
+            mark(event, HELD)
+        elif event.long_running_tool_ids and event.author in run.models and calls_in(event):
+            mark(event, ASKED_BY_MODEL)
         with stops():
-            return await truthful(self.core, run, event)
+            await tell_truth(self.core, run, event)
+        return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """The run is over: others may go on with the invocation."""
@@ -122,6 +126,7 @@ class DurablePlugin(BasePlugin):
         if llm_response.partial:
             return None
         run = self._run(callback_context)
+        run.models.add(callback_context.agent_name)
         make_ids_unique(run, callback_context, llm_response)
         with stops():
             return await self._replies.keep(run, callback_context, llm_response)

@@ -112,6 +112,7 @@ class Run:
         confirmations: what people said to ADK's own questions, by the id of the call.
         settled: by state key, when the call that wrote it last had finished.
         replies: how many replies each agent has had in this run.
+        models: the agents whose model has replied in this run.
         began_again: the places of agents that had made calls of their turn before they were started here.
         long_running: by call id, an event as ADK sees it and as it is, for calls that ADK is to run again first.
         lease: the right to work on the invocation.
@@ -129,6 +130,7 @@ class Run:
     confirmations: Mapping[str, ToolConfirmation] = field(default_factory=dict)
     settled: dict[str, int] = field(default_factory=dict)
     replies: dict[tuple[str, ...], int] = field(default_factory=dict)
+    models: set[str] = field(default_factory=set)
     began_again: set[tuple[str | None, ...]] = field(default_factory=set)
     long_running: dict[str, tuple[Event, Event]] = field(default_factory=dict)
     lease: "Held | None" = None

@@ -176,7 +176,7 @@ async def repair(core: Core, runner: Runner, session: Session) -> list[Event]:
                 if call.id in answered:
                     continue
                 with stops():
-                    said = await answer_of(core, run, str(call.id))
+                    said = await answer_of(core, run, str(call.id), call.name or "")
                 parts.append(
                     types.Part(
                         function_response=types.FunctionResponse(
