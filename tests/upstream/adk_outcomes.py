@@ -22,6 +22,7 @@ ANSWERED = "a tool's exception becomes an answer for the model (on_error)"
 SHIELDED = (
     "a call that has begun is not cancelled with its siblings, so that its result is recorded"
 )
+HELD = "a run that is held until every question is answered says so with an event"
 TWO_CALLS = "its model gives one call a second time, with its id: to us these are two calls"
 INTENDED = {
     "test_plugin_manager.py::test_all_callbacks_are_supported": MOCKED,
@@ -32,6 +33,8 @@ INTENDED = {
     "test_functions_parallel_error.py::test_parallel_function_call_error_fail_fast": ANSWERED,
     "test_functions_parallel_error.py::test_parallel_function_call_cancels_siblings_on_cancelled_error": SHIELDED,
     "test_functions_parallel_error.py::test_parallel_function_call_cancels_siblings_when_tool_cancels_itself": SHIELDED,
+    "test_run_tool_confirmation.py::TestHITLConfirmationFlowWithParallelAgentAndResumableApp"
+    "::test_pause_and_resume_on_request_confirmation": HELD,
     "test_workflow_llm_agent_interruptions.py::test_workflow_pause_and_resume_child_interruption": TWO_CALLS,
 }
 

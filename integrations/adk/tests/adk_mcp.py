@@ -13,13 +13,22 @@ from typing import Any
 NAMES = ("pay", "mail")
 
 
-def toolset(folder: Path, *, hints: Any = None, dies: str = "", kills: str = "", **settings: Any):
+def toolset(
+    folder: Path,
+    *,
+    hints: Any = None,
+    dies: str = "",
+    times: int = 1,
+    kills: str = "",
+    **settings: Any,
+) -> Any:
     """The tools of a server on this folder.
 
     Args:
         folder: where the file of effects is.
         hints: the annotations of `pay`.
-        dies: the effect after which the server dies, the first time.
+        dies: the effect after which the server dies, the first `times` times.
+        times: see `dies`.
         kills: the effect after which the process that asked for it is killed.
         settings: those of `McpToolset`.
     """
@@ -27,7 +36,7 @@ def toolset(folder: Path, *, hints: Any = None, dies: str = "", kills: str = "",
     from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
     from mcp import StdioServerParameters
 
-    plan = json.dumps({"hints": hints, "dies": dies, "kills": kills})
+    plan = json.dumps({"hints": hints, "dies": dies, "times": times, "kills": kills})
     server = StdioServerParameters(
         command=sys.executable, args=[__file__, str(folder / "effects"), plan], env=dict(os.environ)
     )
@@ -46,10 +55,10 @@ def serve(path: Path, plan: dict[str, Any]) -> None:
     def effect(line: str) -> None:
         with path.open("a") as file:
             file.write(f"{line}\n")
-        times = path.read_text().splitlines().count(line)
+        done = path.read_text().splitlines().count(line)
         if line == plan["kills"]:
             os.kill(os.getppid(), signal.SIGKILL)
-        if line == plan["dies"] and times == 1:
+        if line == plan["dies"] and done <= plan["times"]:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def tool_of(name: str) -> Any:

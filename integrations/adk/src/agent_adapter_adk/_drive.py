@@ -89,6 +89,10 @@ class Use:
     ask: Callable[[list[Question], str], Any]
 
 
+class Unclear(ClaimLost):
+    """The body's value leaves open what became of the call: look at it again."""
+
+
 class Drive:
     """Runs protected calls of one ledger.
 
@@ -107,10 +111,16 @@ class Drive:
             Stopped: the run has to stop here.
             Exception: what the tool raised, now or when it ran.
         """
+        unclear = False
         try:
             while True:
                 try:
                     return await self._once(use, body)
+                except Unclear as failed:
+                    # The tool may run again at once, or its probe says so; but not for ever.
+                    if unclear:
+                        raise Stopped(str(failed)) from failed
+                    unclear = True
                 except ClaimLost:
                     continue
         except Asked as asked:
@@ -198,7 +208,7 @@ class Drive:
                     await attempt.contain()
                     return result
                 await attempt.fail("raised", nothing)
-            raise ClaimLost from None
+            raise Unclear(str(nothing)) from None
         with stops():
             await self._store(use, attempt, effects, lambda: done(plain_value(result, use.known)))
         return result

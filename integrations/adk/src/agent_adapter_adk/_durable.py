@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from google.adk.agents.context import Context
+from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.session import Session
@@ -158,7 +159,12 @@ class DurableTools:
         return _session.pending(session)
 
     async def answer(
-        self, runner: Runner, session: Session, answers: Mapping[str, Any]
+        self,
+        runner: Runner,
+        session: Session,
+        answers: Mapping[str, Any],
+        *,
+        run_config: RunConfig | None = None,
     ) -> list[Event]:
         """The events of the run that goes on with these answers, as ADK's own interface would post them.
 
@@ -167,15 +173,21 @@ class DurableTools:
             session: the session that the questions are of.
             answers: by `OpenQuestion.id`: "approve", "reject", `{"type": "respond", "message": value}`, `{"type": "edit",
                 "args": {…}}`, or, for a question with several inside, one of these for each request id.
+            run_config: how the run goes on, as for `runner.run_async`.
 
         Raises:
             ToolUsageError: an id names no open question, or its answer does not plainly say what is decided; nothing was
                 posted.
         """
-        return await _session.answer(runner, session, answers)
+        return await _session.answer(runner, session, answers, run_config)
 
     async def resume(
-        self, runner: Runner, session: Session, *, invocation_id: str | None = None
+        self,
+        runner: Runner,
+        session: Session,
+        *,
+        invocation_id: str | None = None,
+        run_config: RunConfig | None = None,
     ) -> list[Event]:
         """The events of going on with an invocation; none when it is over, or waits for an answer.
 
@@ -183,8 +195,9 @@ class DurableTools:
             runner: the app's runner.
             session: the session.
             invocation_id: which invocation; the newest by default.
+            run_config: how the run goes on, as for `runner.run_async`.
         """
-        return await _session.resume(self._core, runner, session, invocation_id)
+        return await _session.resume(runner, session, invocation_id, run_config)
 
     async def repair(self, runner: Runner, session: Session) -> list[Event]:
         """The events that were stored so that no call of the session is without an answer.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.session import Session
@@ -94,7 +95,12 @@ def _pending(exchange: Exchange) -> OpenQuestion:
     return made(asked[0] if asked else None, ())
 
 
-async def answer(runner: Runner, session: Session, answers: Mapping[str, Any]) -> list[Event]:
+async def answer(
+    runner: Runner,
+    session: Session,
+    answers: Mapping[str, Any],
+    run_config: RunConfig | None,
+) -> list[Event]:
     """See `DurableTools.answer`."""
     open_now = {each.id: each for each in pending(session)}
     parts = []
@@ -126,15 +132,15 @@ async def answer(runner: Runner, session: Session, answers: Mapping[str, Any]) -
             user_id=session.user_id,
             session_id=session.id,
             new_message=types.Content(role="user", parts=parts),
+            run_config=run_config,
         )
     ]
 
 
 async def resume(
-    core: Core, runner: Runner, session: Session, invocation_id: str | None
+    runner: Runner, session: Session, invocation_id: str | None, run_config: RunConfig | None
 ) -> list[Event]:
     """See `DurableTools.resume`."""
-    del core
     begun = dict(by_invocation(session.events))
     name = invocation_id or next(reversed(begun), None)
     events = begun.get(name or "", [])
@@ -145,7 +151,10 @@ async def resume(
     return [
         event
         async for event in runner.run_async(
-            user_id=session.user_id, session_id=session.id, invocation_id=name
+            user_id=session.user_id,
+            session_id=session.id,
+            invocation_id=name,
+            run_config=run_config,
         )
     ]
 
