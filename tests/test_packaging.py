@@ -65,7 +65,11 @@ def test_ci_runs_the_gate_and_the_demo() -> None:
     lines = script.read_text().splitlines()
     assert script.stat().st_mode & 0o111
     assert lines[0] == "#!/usr/bin/env bash"
-    assert [line for line in lines if line.startswith("make ")] == ["make check", "make demo", "make demo-adk"]
+    assert [line for line in lines if line.startswith("make ")] == [
+        "make check",
+        "make demo",
+        "make demo-adk",
+    ]
     assert "set -euo pipefail" in lines
 
 

@@ -1,4 +1,4 @@
-"""Executor calls inside a durable node: recorded, asked about by their tool's `confirm`, and replayed when the node runs again."""
+"""Executor calls in a durable node: recorded, asked about by their tool's `confirm`, replayed when the node runs again."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from agent_adapter.errors import ToolDenied
 class Yes:
     """Somebody who approves of everything."""
 
-    async def request(self, request):
+    async def request(self, request, ctx):
         return ApprovalDecision(approved=True)
 
 

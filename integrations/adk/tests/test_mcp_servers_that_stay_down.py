@@ -1,4 +1,4 @@
-"""A call that may run again and whose server never answers ends: the run stops, is not repeated for ever, and can be resumed."""
+"""A call that may run again and whose server never answers is not repeated for ever: the run stops, and can be resumed."""
 
 import pytest
 from adk_kit import ScriptedModel, agent, ask, responses

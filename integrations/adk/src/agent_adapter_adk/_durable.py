@@ -13,6 +13,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from agent_adapter import Tool
+from agent_adapter.errors import ConfigError
 from agent_adapter.exec.checkpoints import CheckpointStore, open_store
 from agent_adapter.exec.integration import (
     Ledger,
@@ -80,6 +81,11 @@ class DurableTools:
         check_choice("on_busy", on_busy, ("conflict", "ask"))
         check_seconds("claim_wait_s", claim_wait_s)
         check_types(types)
+        _check_switch("trust_annotations", trust_annotations)
+        _check_switch("gate", gate)
+        _check_switch("allow_unsaved", allow_unsaved)
+        if mends is not None and not isinstance(mends, Mends):
+            raise ConfigError(f"mends is None or Mends(…), not {mends!r}")
         self._store = open_store(store)
         self._core = Core(
             Ledger(
@@ -226,3 +232,8 @@ class DurableTools:
         """
         check_seconds("older_than_s", older_than_s)
         return await prune_runs(self._core.ledger, self._store, older_than_s, ("adk:", "adk-run:"))
+
+
+def _check_switch(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} is True or False, not {value!r}")

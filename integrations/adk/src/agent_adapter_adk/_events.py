@@ -26,6 +26,7 @@ class Exchange:
         hint: what the person was told.
         shown: the payload that the person was shown.
         posted: every answer that was posted, in order.
+        over: the call has been answered since, by its tool or by a repair.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Exchange:
     hint: str
     shown: Any
     posted: list[dict[str, Any]] = field(default_factory=list)
+    over: bool = False
 
 
 def calls_in(event: Event) -> list[Call]:
@@ -105,6 +107,10 @@ def exchanges(events: Sequence[Event], invocation: str | None = None) -> list[Ex
             if asked is not None:
                 found.append(asked)
                 newest[asked.id] = asked
+        answered = answered_calls([event])
+        for exchange in found if answered else ():
+            if exchange.invocation == event.invocation_id and exchange.call_id in answered:
+                exchange.over = True
         if event.author == "user":
             for response in event.get_function_responses():
                 if response.id in newest:

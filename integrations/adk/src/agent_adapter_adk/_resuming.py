@@ -59,8 +59,8 @@ def confirmations(asked: Sequence[Exchange]) -> dict[str, ToolConfirmation]:
 
 
 def is_open(exchange: Exchange) -> bool:
-    """Whether nobody has plainly answered the question."""
-    return not any(_is_plain(posted, exchange) for posted in exchange.posted)
+    """Whether nobody has plainly answered the question, or the call itself."""
+    return not exchange.over and not any(_is_plain(posted, exchange) for posted in exchange.posted)
 
 
 def _is_plain(posted: Any, exchange: Exchange) -> bool:
