@@ -7,7 +7,7 @@ import google.adk
 import pytest
 from adk_kit import ScriptedModel, agent, ask
 from google.adk.tools.agent_tool import AgentTool
-from google.adk.workflow import START, BaseNode, Workflow
+from google.adk.workflow import START, BaseNode, Workflow, node
 
 from agent_adapter_adk import _compat  # the file of these very names
 
@@ -81,6 +81,17 @@ async def test_a_graph_that_is_a_tool_names_its_node(make_chat):
 
     assert isinstance(_compat.node_of(tools["flow"]), BaseNode)
     assert inside.name in {node.name for node in _compat.nodes_below(flow)}
+
+
+def test_workers_side_by_side_name_the_node_that_they_run():
+    @node(parallel_worker=True)
+    async def work(node_input: str) -> str:
+        """Work."""
+        return node_input
+
+    flow = Workflow(name="flow", edges=[(START, work)])
+
+    assert "FunctionNode" in {type(each).__name__ for each in _compat.nodes_below(flow)}
 
 
 async def test_an_agent_that_stopped_waiting_says_so(make_chat, oracle):

@@ -1,8 +1,11 @@
 """A graph that is used as a tool and a kill inside: entered again if everything inside is protected, asked about otherwise."""
 
+from typing import Any
+
+import pytest
 from adk_kit import ScriptedModel, agent, ask, responses
 from adk_stage import Stage, to_the_end
-from google.adk.workflow import Workflow
+from google.adk.workflow import Workflow, node
 
 
 def protected(stage):
@@ -18,6 +21,18 @@ def unprotected(stage):
     async def work(node_input: str) -> str:
         """A function that nothing records."""
         await charge(node_input)
+        return "all done"
+
+    return using(Workflow(name="flow", description="flow", edges=[("START", work)]))
+
+
+def unprotected_workers(stage):
+    charge = stage.function("charge")
+
+    @node(parallel_worker=True)
+    async def work(node_input: Any) -> str:
+        """A function that nothing records, once for each item."""
+        await charge("a")
         return "all done"
 
     return using(Workflow(name="flow", description="flow", edges=[("START", work)]))
@@ -41,9 +56,12 @@ async def test_a_protected_graph_goes_on_where_it_was(tmp_path, in_child, make_c
     assert responses((await chat.session()).events)["flow"] == {"result": "all done"}
 
 
-async def test_a_graph_with_functions_is_in_doubt_as_a_whole(tmp_path, in_child, make_chat, oracle):
-    assert in_child(worker, tmp_path, "unprotected", "charge:a") == -9
-    chat = make_chat(unprotected(Stage(tmp_path)))
+@pytest.mark.parametrize("kind", ["unprotected", "unprotected_workers"])
+async def test_a_graph_with_functions_is_in_doubt_as_a_whole(
+    *, kind, tmp_path, in_child, make_chat, oracle
+):
+    assert in_child(worker, tmp_path, kind, "charge:a") == -9
+    chat = make_chat(globals()[kind](Stage(tmp_path)))
     await chat.resume()
     (asked,) = await chat.pending()
 

@@ -1,4 +1,4 @@
-"""The options of ADK's own `@node` on a durable one: workers side by side, a question before it, and where arguments come from."""
+"""The options of ADK's own `@node` on a durable one: workers side by side, a question before it, and its arguments."""
 
 from adk_steps import graph, outputs
 from google.adk.agents.context import Context

@@ -111,6 +111,9 @@ def nodes_below(node: BaseNode) -> Iterator[BaseNode]:
         graph = getattr(each, "graph", None)
         found += getattr(graph, "nodes", None) or []
         found += getattr(each, "sub_agents", None) or []
+        # A node whose workers run side by side holds the node that they run.
+        inner = getattr(each, "_node", None)
+        found += [inner] if isinstance(inner, BaseNode) else []
 
 
 def gave_up_waiting(tool: BaseTool, result: Any) -> bool:

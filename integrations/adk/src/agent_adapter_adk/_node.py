@@ -13,6 +13,7 @@ from typing import Any
 from google.adk.agents.context import Context
 from google.adk.events.request_input import RequestInput
 from google.adk.tools.tool_confirmation import ToolConfirmation
+from google.adk.workflow import BaseNode, node
 
 from agent_adapter import ToolResult
 from agent_adapter.approvals import ApprovalDecision, ApprovalRequest
@@ -40,6 +41,7 @@ from agent_adapter_adk._values import known_types
 
 # Why a call is still open when its node returns: whatever ended it never reached the node.
 SWALLOWED = RuntimeError("the call was cancelled, and its node went on")
+WORKERS = ("parallel_worker", "max_parallel_workers")
 
 
 class Waiting(BaseException):
@@ -150,9 +152,7 @@ class NodeRecorder(AskingRecorder):
 _current: ContextVar[NodeRecorder | None] = ContextVar("agent_adapter_adk_node", default=None)
 
 
-def durable_node(
-    core: Core, function: Callable[..., Awaitable[Any]], **options: Any
-) -> DurableNode:
+def durable_node(core: Core, function: Callable[..., Awaitable[Any]], **options: Any) -> BaseNode:
     """The node; see `DurableTools.node`."""
     if not inspect.iscoroutinefunction(function):
         raise ConfigError(f"durable.node takes an async function, not {function!r}")
@@ -168,6 +168,8 @@ def durable_node(
         )
     if options.setdefault("rerun_on_resume", True) is not True:
         raise ConfigError("a durable node is run again with its answers: leave rerun_on_resume out")
+    # ADK puts a node around the node for these.
+    workers = {name: options.pop(name) for name in WORKERS if name in options}
 
     @functools.wraps(function)
     async def run(*args: Any, **kwargs: Any) -> Any:
@@ -189,7 +191,8 @@ def durable_node(
         # The node may have caught the signal, and is not done all the same.
         return recorder.request() if recorder.asked else result
 
-    return DurableNode(func=run, **options)
+    made = DurableNode(func=run, **options)
+    return node(made, **workers) if workers else made
 
 
 async def step(
