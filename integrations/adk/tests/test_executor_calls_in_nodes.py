@@ -1,9 +1,7 @@
 """Executor calls in a durable node: recorded, asked about by their tool's `confirm`, replayed when the node runs again."""
 
-import asyncio
-
 import pytest
-from adk_stage import Stop
+from adk_stage import Stop, stop
 from adk_steps import graph, outputs
 
 from agent_adapter import Executor, tool
@@ -90,13 +88,11 @@ async def test_the_executor_asks_by_itself_where_the_gate_is_off(settling, oracl
 
 
 async def test_a_finished_call_is_replayed(settling, oracle):
-    asked = settling(stops=True)
-    await asked.say()
-    with pytest.raises(Stop):
-        await asyncio.create_task(asked.answer("approve"))
+    yes = Executor(approvals=Yes())
+    await stop(settling(gate=False, executor=yes, stops=True))
     before = oracle.lines
 
-    events = await settling().resume()
+    events = await settling(gate=False, executor=yes).resume()
 
     assert before == oracle.lines == ["wire:a"]
     assert outputs(events) == ["wired a"]

@@ -6,6 +6,7 @@ import pytest
 from adk_kit import ScriptedModel, agent, ask, responses
 from adk_stage import Stage, to_the_end
 from google.adk.workflow import Workflow, node
+from pydantic import BaseModel
 
 
 def protected(stage):
@@ -26,6 +27,12 @@ def unprotected(stage):
     return using(Workflow(name="flow", description="flow", edges=[("START", work)]))
 
 
+class Request(BaseModel):
+    """What the graph is asked for."""
+
+    request: str
+
+
 def unprotected_workers(stage):
     charge = stage.function("charge")
 
@@ -35,7 +42,8 @@ def unprotected_workers(stage):
         await charge("a")
         return "all done"
 
-    return using(Workflow(name="flow", description="flow", edges=[("START", work)]))
+    edges = [("START", work)]
+    return using(Workflow(name="flow", description="flow", input_schema=Request, edges=edges))
 
 
 def using(flow):

@@ -62,3 +62,17 @@ async def test_a_name_that_no_tool_ever_had_is_told_to_the_model(tmp_path, make_
     assert "pay" in responses(events)["pay"]["error"]
     assert words(events) == ["done"]
     assert oracle.lines == []
+
+
+async def test_the_call_may_be_answered_by_hand(tmp_path, in_child, make_chat, oracle):
+    assert in_child(killed, tmp_path) == -9
+    chat = make_chat(root(Stage(tmp_path), "mail"))
+    with pytest.raises(Stopped):
+        await chat.resume()
+    call = (await chat.session()).events[-1].get_function_calls()[0]
+
+    events = await chat.post({call.id: {"did": "seen"}})
+
+    assert words(events) == ["done"]
+    assert responses((await chat.session()).events) == {"pay": {"did": "seen"}}
+    assert (oracle.lines, await chat.pending()) == (["pay:a"], [])

@@ -1,6 +1,6 @@
 """The only file that names what Google ADK does not promise: names in stored events, and classes that it keeps to itself.
 
-Behaviour that ADK does not document and that the bridge stands on is pinned by `tests/test_compat.py`, one test each.
+Behaviour that ADK does not document and that the bridge stands on is pinned by `tests/test_compat*.py`, one test each.
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -215,9 +215,8 @@ async def step(
     core.policies.check_name(name)
 
     async def body(given: dict[str, Any]) -> Any:
-        if given is bound.arguments:
-            return await _called(function, bound.args, bound.kwargs)
-        return await _called(function, (), given)
+        taken = bound if given is bound.arguments else _bound(function, given)
+        return await _called(function, taken.args, taken.kwargs)
 
     def ask(questions: list[Question], note: str) -> Any:
         raise recorder.wait(questions, note)
@@ -239,9 +238,22 @@ async def step(
     return await core.drive.call(use, body)
 
 
+def _bound(function: Callable[..., Any], arguments: dict[str, Any]) -> inspect.BoundArguments:
+    """The arguments, by the names of parameters, as the function takes them.
+
+    Raises:
+        TypeError: it does not take them.
+    """
+    signature = inspect.signature(function)
+    if not arguments.keys() <= signature.parameters.keys():
+        raise TypeError("an unknown name")
+    named_ = inspect.BoundArguments(signature, OrderedDict(arguments))
+    return signature.bind(*named_.args, **named_.kwargs)
+
+
 def _binds(function: Callable[..., Any], arguments: dict[str, Any]) -> bool:
     try:
-        inspect.signature(function).bind(**arguments)
+        _bound(function, arguments)
     except TypeError:
         return False
     return True
