@@ -12,7 +12,7 @@ setup: .venv/ready
 .venv/ready: pyproject.toml $(wildcard integrations/*/pyproject.toml) constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) --upgrade 'pip>=25.3'
-	$(PIP) -c constraints.txt --build-constraint constraints.txt --group dev $(addprefix -e ./,. $(wildcard integrations/*))
+	$(PIP) -c constraints.txt --build-constraint constraints.txt --group dev $(addprefix -e ./,. $(dir $(wildcard integrations/*/pyproject.toml)))
 	touch $@
 
 check: setup
