@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import passes
-from adk_outcomes import PASSES, Pass, differing, report
+from adk_outcomes import PASSES, Pass, differing, holes, report
 
 URL = "https://github.com/google/adk-python"
 FETCH_S = 300
@@ -80,7 +80,7 @@ def main(folder: str | None = None) -> int:
         # Some of ADK's tests count milliseconds: what differs has to do so a second time.
         again = run(checkout, other, room) if other else {}
     lines = report({name: each.overtaken_by(again.get(name)) for name, each in found.items()})
-    sys.stderr.writelines(f"{line}\n" for line in lines)
+    sys.stderr.writelines(f"{line}\n" for line in [*holes(found), *lines])
     return 1 if lines else 0
 
 

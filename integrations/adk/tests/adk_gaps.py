@@ -102,3 +102,12 @@ async def a_question_in_a_graph(oracle, make):
     chat = make(Workflow(name="root", edges=[(START, made)]))
     await chat.say()
     await answer_one_by_one(chat)
+
+
+async def a_question_beside_a_transfer(oracle, make):
+    """A turn hands over to another agent, and one of its calls is asked about."""
+    desk = agent(ScriptedModel([ask("mail", "b")]), oracle.tool("mail"), name="desk")
+    turn = [ask("transfer_to_agent", agent_name="desk"), ask("wipe", "a")]
+    chat = make(agent(ScriptedModel(turn), gated(oracle), sub_agents=[desk]))
+    await chat.say()
+    await answer_one_by_one(chat)

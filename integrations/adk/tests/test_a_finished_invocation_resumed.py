@@ -65,3 +65,18 @@ async def test_a_finished_graph_is_not_run_again(oracle, make_chat):
 
     assert oracle.lines == ["charge:a"]
     assert len(model.seen) == 2
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["by its id", "resume"])
+async def test_what_ended_with_another_agent_is_over(oracle, make_chat, plain):
+    model = ListedModel(CALLS, "all done", CALLS, "twice")
+    desk = agent(model, oracle.tool("charge"), name="desk")
+    moves = ScriptedModel([ask("transfer_to_agent", agent_name="desk")])
+    chat = make_chat(agent(moves, sub_agents=[desk]))
+    first = await chat.say()
+
+    again = await (go_on(chat, first[0].invocation_id) if plain else chat.resume())
+
+    assert oracle.lines == ["charge:a"]
+    assert len(model.seen) == 2
+    assert words(again) == (["all done"] if plain else [])

@@ -18,6 +18,7 @@ CASES = {
         ["charge:a", "mail:b"],
         ["charge:a", "charge:a", "mail:b", "mail:b"],
     ),
+    "handover": (adk_gaps.a_question_beside_a_transfer, ["mail:b", "wipe:a"], ["mail:b"]),
     "resumable": (adk_gaps.a_named_request, ["wipe:a", "wipe:b"], []),
 }
 

@@ -64,6 +64,12 @@ def transfer_later(kit: Kit) -> Any:
     return kit.agent("root", script, _two(kit), sub_agents=[desk])
 
 
+def transfer_asking(kit: Kit) -> Any:
+    desk = kit.agent("desk", [[("charge", "b")]], _two(kit))
+    script = [[("transfer_to_agent", "desk"), ("wire", "a")]]
+    return kit.agent("root", script, _asking(kit), sub_agents=[desk])
+
+
 def agent_tool(kit: Kit) -> Any:
     inner = [[("charge", "a"), ("slow", "b")], [("charge", "c")]]
     helper = AgentTool(kit.agent("helper", inner, _two(kit)))
@@ -244,6 +250,7 @@ AGENTS = {
     "loop": Scenario(loop, "a b"),
     "transfer": Scenario(transfer, "a b c", last="desk"),
     "transfer_later": Scenario(transfer_later, "a b c", last="desk"),
+    "transfer_asking": Scenario(transfer_asking, "a b", approvals=1, last="desk"),
     "agent_tool": Scenario(agent_tool, "a b c d e"),
     "agent_tool_drifting": Scenario(agent_tool_drifting, "a b c"),
     "agent_tools_asking": Scenario(agent_tools_asking, "a b c d e", approvals=3),
@@ -261,6 +268,13 @@ AGENTS = {
     "single_turn_asking": Scenario(single_turn_asking, "a b c d", approvals=2),
     "task": Scenario(task, "a b"),
     "mcp": Scenario(mcp, "a b c"),
+    "named": Scenario(
+        simple(MANY, charge, slow, pay, drifts=True, ids="none"), "a b c d", named=True
+    ),
+    "named_asking": Scenario(
+        simple(WIRES, wire, charge, drifts=True), "a b c", approvals=1, named=True
+    ),
+    "named_agent_tool": Scenario(agent_tool, "a b c d e", named=True),
     "two_runs": Scenario(
         simple([[("charge", "a"), ("wire", "b")], [("slow", "c")]], charge, wire, slow),
         "a1 b1 c1 a2 b2 c2",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions import Session
@@ -146,13 +147,19 @@ def _confirmation(answer: Any) -> dict[str, Any]:
 
 
 async def post(
-    runner: Runner, session: Session, parts: list[types.Part], invocation: str | None = None
+    runner: Runner,
+    session: Session,
+    parts: list[types.Part],
+    invocation: str | None = None,
+    run_name: str | None = None,
 ) -> list[Event]:
-    """Say this as the user."""
+    """Say this as the user, under the name of a request."""
     message = types.Content(role="user", parts=parts)
     where: Any = {"user_id": session.user_id, "session_id": session.id}
     if invocation:
         where["invocation_id"] = invocation
+    if run_name:
+        where["run_config"] = RunConfig(custom_metadata={"agent_adapter_run": run_name})
     return [event async for event in runner.run_async(**where, new_message=message)]
 
 
@@ -182,7 +189,7 @@ def waiting_for_client(session: Session) -> list[tuple[str, types.Part]]:
             told = response.response or {}
             if (
                 told.get("status") == "pending"
-                and "nonce" in told
+                and "order" in told
                 and response.id not in said_by_user
             ):
                 done = {"order": told["order"], "by": "client"}

@@ -66,6 +66,7 @@ class Scenario:
         approvals: how many questions are asked when nothing happens.
         sessions: what each session's user says first; they are served at the same time.
         more: what the user says next, once the run has ended.
+        named: the caller names its request, and sends it anew after each death, to an app that is not resumable.
         raises: what an error of the run itself says, after which it is simply resumed.
         last: the agent whose end is the end of the run.
     """
@@ -77,6 +78,7 @@ class Scenario:
     approvals: int = 0
     sessions: tuple[str, ...] = ("go",)
     more: tuple[str, ...] = ()
+    named: bool = False
     raises: str = ""
     last: str = "root"
 

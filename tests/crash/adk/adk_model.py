@@ -121,6 +121,8 @@ def read(contents: Sequence[types.Content]) -> tuple[list[Shown], str]:
         elif content.role == "model" and text and turns:
             turns[-1].followed = True
         elif content.role == "user" and text and not text.startswith("For context:"):
+            # The same words once more are the same request, delivered again.
+            turns = [] if text == asked else turns
             asked = text
     return turns, asked
 
@@ -166,10 +168,10 @@ def _word(answer: Any) -> str:
     """One answer in a word; the words of an agent in brackets."""
     if not isinstance(answer, dict):
         return str(answer)
-    if "order" in answer:
-        return str(answer.get("status", "ok"))
     if "error" in answer:
         return "error"
+    if "order" in answer:
+        return str(answer.get("status", "ok"))
     if answer.keys() == {"result"}:
         return (
             f"[{answer['result']}]"

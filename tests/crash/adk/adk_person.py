@@ -9,6 +9,8 @@ from record import Record
 # Of a call in doubt: the truth; always that it is to run; always that it happened; always that it is not to run.
 Mood = Literal["honest", "rerun", "respond", "reject"]
 BEFORE = ("approval", "native")
+# What a person who says that a call happened says of it beyond that.
+TOLD = {"flaky": {"error": "it raised"}, "render": {"status": "pending"}}
 
 
 class Person:
@@ -53,8 +55,8 @@ class Person:
             return "approve"
         if self._mood == "reject":
             return "reject"
-        told = {"error": f"flaky {order}"} if tool == "flaky" else {"order": order}
-        return {"type": "respond", "message": {**told, "by": "person"}}
+        told = TOLD.get(tool, {})
+        return {"type": "respond", "message": {"order": order, **told, "by": "person"}}
 
 
 def _key(question: Any) -> str | None:

@@ -60,7 +60,7 @@ def judge(record: Record, cell: Cell, mode: str, *, kills: int, unharmed: Record
         bad.append("the run did not end")
     for name, end in ends.items():
         exact = mode not in ("respond", "reject")
-        bad += _ending(end, expected.get(name, end), given, exact=exact)
+        bad += _ending(end, expected.get(name, end), given, exact=exact, named=scenario.named)
         bad += _answers(end, record, strict=mode != "reject")
     turns_again = len(record.read("turns")) - len(unharmed.read("turns"))
     return Verdict(bad, len(doubts), duplicates, max(turns_again, 0))
@@ -131,16 +131,22 @@ def _passes(passes: list[dict[str, Any]], raises: str) -> list[str]:
 
 
 def _ending(
-    end: dict[str, Any], expected: dict[str, Any], given: set[str], *, exact: bool
+    end: dict[str, Any],
+    expected: dict[str, Any],
+    given: set[str],
+    *,
+    exact: bool,
+    named: bool,
 ) -> list[str]:
     """The session ends as that of a run that nobody harmed, with nothing left open.
 
-    A result that was `given` by a person comes without what its body does to the state.
+    A result that was `given` by a person comes without what its body does to the state. A request that is delivered anew
+    leaves the calls of its earlier delivery behind.
     """
     bad = []
     if end["open"]:
         bad.append(f"{end['open']} questions are still open")
-    if end["unanswered"]:
+    if end["unanswered"] and not named:
         bad.append(f"calls without an answer: {end['unanswered']}")
     found, wanted = _sorted(end["texts"]), _sorted(expected["texts"])
     if exact and found != wanted:

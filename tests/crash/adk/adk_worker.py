@@ -106,7 +106,7 @@ class AdkWorker:
             name=APP,
             root_agent=self.scenario.build(kit),
             plugins=plugins,
-            resumability_config=ResumabilityConfig(is_resumable=True),
+            resumability_config=ResumabilityConfig(is_resumable=not self.scenario.named),
         )
         service = open_service(self.cell.service, self._folder)
         runner = Runner(app=app, session_service=service)
@@ -127,6 +127,7 @@ class AdkWorker:
 
     async def _serve(self, here: Here, number: int, name: str) -> None:
         messages = [self.scenario.sessions[number], *self.scenario.more]
+        delivered = False
         for _ in range(PASSES):
             session = await self._session(here, name)
             said = sum(_is_said(event) for event in session.events)
@@ -136,6 +137,13 @@ class AdkWorker:
                 shown = questions[:1] if self._one_by_one else questions
                 answers = self._person.answer(shown, _answered_by_user(session))
                 await self._once("answer", here.driver.answer(session, answers))
+            elif self.scenario.named:
+                if delivered:
+                    return
+                part = types.Part(text=messages[0])
+                work = post(here.runner, session, [part], run_name="order-42")
+                await self._once("delivery", work)
+                delivered = True
             elif said and await self._once("resume", here.driver.resume(session)):
                 continue
             elif waiting := waiting_for_client(await self._session(here, name)):

@@ -34,6 +34,8 @@ FRAMEWORK_TOOLS = frozenset(
         "load_artifacts",
     }
 )
+# Of these, the calls after which an agent's turn is over.
+ENDS_A_TURN = frozenset({"transfer_to_agent", "exit_loop", "finish_task", "set_model_response"})
 
 
 def is_framework_tool(tool: BaseTool) -> bool:

@@ -38,7 +38,7 @@ def last_words(run: Run, ctx: Context) -> LlmResponse | None:
     """The stored end of a turn that was over when this run began; None while it is not.
 
     A loop may start an agent once more: then the end of the agent's earlier turn stands behind its words. That says nothing of
-    the agent that the whole invocation is of, or that a call has started: nothing starts those a second time.
+    the agent that the whole invocation is of or ended with, or that a call has started: nothing starts those a second time.
     """
     if not run.resumed:
         return None
@@ -46,7 +46,8 @@ def last_words(run: Run, ctx: Context) -> LlmResponse | None:
     if not written or written[-1].id not in run.began_with:
         return None
     ended = bool(written[-1].actions.end_of_agent)
-    if ended and not (is_root(ctx) or is_called(ctx)):
+    over = run.ended_by == ctx.agent_name
+    if ended and not (over or is_root(ctx) or is_called(ctx)):
         return None
     spoken = [event for event in written if event.content]
     if not spoken or _is_answered(spoken, ctx):

@@ -27,7 +27,7 @@ from agent_adapter_adk._events import (
     newest_first,
 )
 from agent_adapter_adk._identity import note_call
-from agent_adapter_adk._mend import Shown, view_of
+from agent_adapter_adk._mend import Shown, is_hold, view_of
 from agent_adapter_adk._run import RUN_NAME, Held, Run
 
 
@@ -68,6 +68,17 @@ def _is_plain(posted: Any, exchange: Exchange) -> bool:
     if said is None:
         return False
     return not questions_in(exchange.shown) or bool(read_decisions(said, exchange.shown))
+
+
+def ended_by(events: Sequence[Event]) -> str | None:
+    """The agent whose end was that of the invocation with these events: the one that began it, or was transferred to."""
+    told = [event for event in events if event.author != "user" and not is_hold(event)]
+    active = told[0].author if told else None
+    for event in told:
+        if event.author == active and event.actions.transfer_to_agent:
+            active = event.actions.transfer_to_agent
+    ended = bool(told) and told[-1].author == active and told[-1].actions.end_of_agent
+    return active if ended else None
 
 
 def check_answers(events: Sequence[Event], message: types.Content) -> None:
@@ -163,7 +174,9 @@ class Resuming:
         if run.outer is not None:
             return True
         await self.lease(run, ic)
-        run.resumed = any(event.author != "user" for event in newest_first(events, run.invocation))
+        mine = list(newest_first(events, run.invocation))[::-1]
+        run.resumed = any(event.author != "user" for event in mine)
+        run.ended_by = ended_by(mine)
         if run.resumed:
             asked = exchanges(events, run.invocation)
             run.decisions, run.confirmations = decide(asked), confirmations(asked)
@@ -176,7 +189,7 @@ class Resuming:
         if run.name is not None and not ic.is_resumable and self._core.mends.resumable:
             ic.resumability_config = ResumabilityConfig(is_resumable=True)
             run.resumable = True
-        run.began_with = frozenset(event.id for event in newest_first(events, run.invocation))
+        run.began_with = frozenset(event.id for event in mine)
         return True
 
     async def _any_open(self, run: Run, asked: Sequence[Exchange]) -> bool:

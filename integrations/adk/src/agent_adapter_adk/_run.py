@@ -119,6 +119,10 @@ class Run:
         held: the run ends before it begins, since a question is open.
         resumed: the invocation was begun by an earlier run.
         began_with: the ids of the invocation's events that were there when the run began.
+        waiting: the ids of the calls that wait for a person.
+        ending: by call id, the contexts of calls that end their agent's turn.
+        withheld: the ids of those that wait with a call of their turn, and get no response yet.
+        ended_by: the agent whose end was the invocation's, where it was over by then.
     """
 
     place: tuple[str, str, str, str]
@@ -140,6 +144,10 @@ class Run:
     _read: int = field(default=0, repr=False)
     _taken: set[str] = field(default_factory=set, repr=False)
     began_with: frozenset[str] = frozenset()
+    ended_by: str | None = None
+    waiting: set[str] = field(default_factory=set)
+    ending: dict[str, Context] = field(default_factory=dict)
+    withheld: set[str] = field(default_factory=set)
 
     @property
     def invocation(self) -> str:

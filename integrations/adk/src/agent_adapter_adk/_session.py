@@ -21,8 +21,7 @@ from agent_adapter_adk._events import (
     calls_in,
     exchanges,
 )
-from agent_adapter_adk._mend import is_hold
-from agent_adapter_adk._resuming import is_open
+from agent_adapter_adk._resuming import ended_by, is_open
 from agent_adapter_adk._run import RUN_NAME, Run
 from agent_adapter_adk._signals import stops
 from agent_adapter_adk._truth import answer_of
@@ -144,7 +143,7 @@ async def resume(
     begun = dict(by_invocation(session.events))
     name = invocation_id or next(reversed(begun), None)
     events = begun.get(name or "", [])
-    if not events or name is None or _is_over(events):
+    if not events or name is None or ended_by(events) is not None:
         return []
     if any(is_open(each) for each in exchanges(events) if each.call_id is not None):
         return []
@@ -157,16 +156,6 @@ async def resume(
             run_config=run_config,
         )
     ]
-
-
-def _is_over(events: Sequence[Event]) -> bool:
-    """Whether the invocation's own agent said that it has ended."""
-    told = [event for event in events if event.author != "user" and not is_hold(event)]
-    if not told:
-        return False
-    ended = {event.author for event in told if event.actions.end_of_agent}
-    first = told[0].author
-    return first in ended and told[-1].actions.end_of_agent is True and told[-1].author == first
 
 
 async def repair(core: Core, runner: Runner, session: Session) -> list[Event]:
