@@ -19,6 +19,8 @@ NODE_CONFIRMATION = "wf_tool_confirmation:"
 ABORTED = "INVOCATION_ABORTED"
 # Ids that ADK made; the model never sees them.
 MADE_ID = "adk-"
+# Agents that start each agent below them once.
+PASSED_ONCE = ("SequentialAgent", "ParallelAgent")
 # The author of the event with which a plugin ends a run before it began.
 EARLY_EXIT = "model"
 
@@ -34,8 +36,6 @@ FRAMEWORK_TOOLS = frozenset(
         "load_artifacts",
     }
 )
-# Of these, the calls after which an agent's turn is over.
-ENDS_A_TURN = frozenset({"transfer_to_agent", "exit_loop", "finish_task", "set_model_response"})
 
 
 def is_framework_tool(tool: BaseTool) -> bool:
@@ -133,9 +133,11 @@ def gave_up_waiting(tool: BaseTool, result: Any) -> bool:
     )
 
 
-def is_root(ctx: Any) -> bool:
-    """Whether the agent is the one that the whole invocation is of."""
+def starts_once(ctx: Any) -> bool:
+    """Whether nothing starts the agent a second time in one invocation: it is the root, or one of a sequence."""
     agent = ctx.get_invocation_context().agent
+    while type(getattr(agent, "parent_agent", None)).__name__ in PASSED_ONCE:
+        agent = agent.parent_agent
     return (
         agent is not None
         and getattr(agent, "parent_agent", None) is None

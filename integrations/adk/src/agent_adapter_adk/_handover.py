@@ -1,35 +1,32 @@
-"""A turn that hands over to another agent, or ends, while one of its calls waits for a person: it waits with that call.
+"""A turn that hands over to another agent, or leaves a loop, while one of its calls waits for a person: it waits with it.
 
-ADK goes at once: it tells nobody what was asked, and the call is never run. So the call that ends the turn gets no response,
+ADK goes at once: it tells nobody what was asked, and the call is never run. So the call that hands over gets no response yet,
 and is made again with the one that waits.
 """
 
 from google.adk.agents.context import Context
 from google.adk.events.event import Event
-from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
-from agent_adapter_adk._compat import ENDS_A_TURN, is_framework_tool
 from agent_adapter_adk._events import calls_in, newest_first, parts_of
 from agent_adapter_adk._run import Run
 
 
-def note_call(run: Run, tool: BaseTool, ctx: Context) -> None:
-    """Note a call that waits or that ends its turn; where the turn has both, the end is taken back."""
+def note_handover(run: Run, ctx: Context) -> None:
+    """Note a call that waits or that hands over; where one turn has both, the agent stays where it is."""
     name, actions = ctx.function_call_id or "", ctx.actions
-    ends = is_framework_tool(tool) and tool.name in ENDS_A_TURN
     run.withheld.discard(name)
     if name in actions.requested_tool_confirmations or name in actions.requested_auth_configs:
         run.waiting.add(name)
-    elif ends or actions.transfer_to_agent or actions.escalate:
-        run.ending[name] = ctx
+    elif actions.transfer_to_agent or actions.escalate:
+        run.leaving[name] = ctx
     else:
         return
     turn = _turn(ctx)
     if not turn & run.waiting:
         return
-    for each in turn & run.ending.keys():
-        taken_back = run.ending.pop(each).actions
+    for each in turn & run.leaving.keys():
+        taken_back = run.leaving.pop(each).actions
         taken_back.transfer_to_agent = taken_back.escalate = None
         run.withheld.add(each)
 

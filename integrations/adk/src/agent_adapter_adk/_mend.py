@@ -43,7 +43,8 @@ class Mends:
         long_running: a long-running call does not keep its unfinished siblings from running.
         ended: an invocation that is over repeats its last words and asks no model; ADK would run everything again.
         prompt: an agent that is started again is shown its own earlier calls.
-        handover: a turn that hands over to another agent, or ends a loop or task, waits for questions about its other calls.
+        handover: a turn that hands over to another agent, or leaves a loop, does so once its other calls are decided. ADK goes
+            at once, and their questions are never asked.
         resumable: a named run of an app that is not resumable is resumed all the same when it is answered.
     """
 

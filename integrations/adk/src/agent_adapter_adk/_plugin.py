@@ -18,7 +18,7 @@ from agent_adapter_adk._aborts import tell_truth
 from agent_adapter_adk._core import Core
 from agent_adapter_adk._events import calls_in
 from agent_adapter_adk._gone import recorded_answer
-from agent_adapter_adk._handover import note_call, withhold
+from agent_adapter_adk._handover import note_handover, withhold
 from agent_adapter_adk._identity import is_node
 from agent_adapter_adk._install import install
 from agent_adapter_adk._mend import ASKED_BY_MODEL, HELD, is_early_exit, mark
@@ -157,10 +157,10 @@ class DurablePlugin(BasePlugin):
         tool_context: Context,
         result: dict[str, Any],
     ) -> None:
-        """An agent's turn does not end while one of its calls waits."""
+        """No agent hands over while another call of its turn waits."""
         run = self._run(tool_context)
         if self.core.mends.handover and run.saved and not run.live and not is_node(tool_context):
-            note_call(run, tool, tool_context)
+            note_handover(run, tool_context)
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception

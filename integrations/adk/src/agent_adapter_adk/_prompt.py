@@ -9,7 +9,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from agent_adapter_adk._compat import MADE_ID, is_called, is_root, pairs_by_id
+from agent_adapter_adk._compat import MADE_ID, is_called, pairs_by_id, starts_once
 from agent_adapter_adk._events import (
     answered_calls,
     calls_in,
@@ -37,8 +37,8 @@ def _mine(events: Sequence[Event], ctx: Context) -> list[Event]:
 def last_words(run: Run, ctx: Context) -> LlmResponse | None:
     """The stored end of a turn that was over when this run began; None while it is not.
 
-    A loop may start an agent once more: then the end of the agent's earlier turn stands behind its words. That says nothing of
-    the agent that the whole invocation is of or ended with, or that a call has started: nothing starts those a second time.
+    A loop or a transfer may start an agent once more: then the end of the agent's earlier turn stands behind its words. That
+    says nothing of an agent that the invocation ended with, that a call has started, or that nothing starts a second time.
     """
     if not run.resumed:
         return None
@@ -47,7 +47,7 @@ def last_words(run: Run, ctx: Context) -> LlmResponse | None:
         return None
     ended = bool(written[-1].actions.end_of_agent)
     over = run.ended_by == ctx.agent_name
-    if ended and not (over or is_root(ctx) or is_called(ctx)):
+    if ended and not (over or starts_once(ctx) or is_called(ctx)):
         return None
     spoken = [event for event in written if event.content]
     if not spoken or _is_answered(spoken, ctx):

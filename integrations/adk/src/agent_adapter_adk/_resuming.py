@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -78,7 +79,16 @@ def ended_by(events: Sequence[Event]) -> str | None:
         if event.author == active and event.actions.transfer_to_agent:
             active = event.actions.transfer_to_agent
     ended = bool(told) and told[-1].author == active and told[-1].actions.end_of_agent
-    return active if ended else None
+    return active if ended and not _answered_since(told[-1], events) else None
+
+
+def _answered_since(end: Event, events: Sequence[Event]) -> bool:
+    """Whether a client has answered one of the calls after this end, so that there is something to go on with."""
+    calls = {call.id for event in events for call in calls_in(event)}
+    later = takewhile(lambda event: event is not end, reversed(events))
+    return any(
+        response.id in calls for event in later for response in event.get_function_responses()
+    )
 
 
 def check_answers(events: Sequence[Event], message: types.Content) -> None:

@@ -120,7 +120,7 @@ class Run:
         resumed: the invocation was begun by an earlier run.
         began_with: the ids of the invocation's events that were there when the run began.
         waiting: the ids of the calls that wait for a person.
-        ending: by call id, the contexts of calls that end their agent's turn.
+        leaving: by call id, the contexts of calls that hand over to another agent, or leave a loop.
         withheld: the ids of those that wait with a call of their turn, and get no response yet.
         ended_by: the agent whose end was the invocation's, where it was over by then.
     """
@@ -146,7 +146,7 @@ class Run:
     began_with: frozenset[str] = frozenset()
     ended_by: str | None = None
     waiting: set[str] = field(default_factory=set)
-    ending: dict[str, Context] = field(default_factory=dict)
+    leaving: dict[str, Context] = field(default_factory=dict)
     withheld: set[str] = field(default_factory=set)
 
     @property
